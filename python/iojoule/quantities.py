@@ -1,0 +1,97 @@
+"""Quantities as people write them in an experiment: ``4KiB``, ``30s``, ``500/s``.
+
+A bare number is taken in the base unit (bytes, seconds, per second). Decimal and binary prefixes differ, as in IEC
+80000-13: ``1kB`` is 1000 bytes, ``1KiB`` is 1024.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_BYTES = {"B": 1} | {
+    f"{prefix}{suffix}": base**power
+    for power, prefix in enumerate("kMGTP", start=1)
+    for suffix, base in (("B", 1000), ("iB", 1024))
+}
+_BYTES |= {f"K{suffix}": _BYTES[f"k{suffix}"] for suffix in ("B", "iB")}
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+
+
+def seconds(value: str | float) -> float:
+    """Seconds of ``90``, ``"1.5s"``, ``"250ms"`` or a sum like ``"1h30m"``; ValueError otherwise."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    parts = re.findall(rf"({_NUMBER})\s*([a-zµ]+)", str(value))
+    if not parts or re.sub(rf"{_NUMBER}\s*[a-zµ]+\s*", "", str(value)).strip():
+        raise ValueError(f"{value!r} is not a time; write for example 30s, 250ms or 1h30m")
+    return sum(float(number) * _unit(unit, _SECONDS, value, "a time") for number, unit in parts)
+
+
+def nbytes(value: str | int) -> int:
+    """Bytes of ``4096``, ``"4KiB"``, ``"1.5GB"``; ValueError otherwise."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    number, unit = _split(value, "a size", "4KiB or 10MB")
+    size = number * _unit(unit or "B", _BYTES, value, "a size")
+    if size != int(size):
+        raise ValueError(f"{value!r} is not a whole number of bytes")
+    return int(size)
+
+
+def rate(value: str | float) -> float:
+    """Events per second of ``500``, ``"500/s"``, ``"30/min"``; ValueError otherwise."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    number, unit = _split(value, "a rate", "500/s")
+    if not unit:
+        return number
+    if not unit.startswith("/"):
+        raise ValueError(f"{value!r} is not a rate; write for example 500/s")
+    return number / _unit(unit[1:], _SECONDS, value, "a rate")
+
+
+def _split(value: str | float, what: str, example: str) -> tuple[float, str]:
+    match = re.fullmatch(rf"\s*({_NUMBER})\s*(\S*)\s*", str(value))
+    if not match:
+        raise ValueError(f"{value!r} is not {what}; write for example {example}")
+    return float(match[1]), match[2]
+
+
+def _unit(unit: str, table: Mapping[str, float], value: object, what: str) -> float:
+    if unit not in table:
+        raise ValueError(f"{value!r} is not {what}: the unit {unit!r} is not one of {', '.join(table)}")
+    return table[unit]
+
+
+if TYPE_CHECKING:
+    Seconds = float
+    Size = int
+    Rate = float
+else:
+
+    class _Lazy:
+        """Pydantic validator around a parser; pydantic itself is imported only by those who declare models."""
+
+        def __init__(self, parse: Any, lowest: float) -> None:
+            self.parse, self.lowest = parse, lowest
+
+        def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+            from pydantic_core import core_schema
+
+            return core_schema.no_info_plain_validator_function(self._check)
+
+        def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, str]:
+            return {"type": "string"}
+
+        def _check(self, value: Any) -> Any:
+            parsed = self.parse(value)
+            if not parsed >= self.lowest:
+                raise ValueError(f"{value!r} is below {self.lowest:g}")
+            return parsed
+
+    Seconds = Annotated[float, _Lazy(seconds, 0.0)]
+    Size = Annotated[int, _Lazy(nbytes, 0)]
+    Rate = Annotated[float, _Lazy(rate, 0.0)]
