@@ -1,5 +1,24 @@
-//! The bindings; the only crate that knows Python.
+//! The bindings; the only crate that knows Python. One verb is one file here, one section of `_native.pyi` and
+//! one test under `tests/native`.
+
+mod door;
+mod table;
+
 use pyo3::prelude::*;
 
 #[pymodule]
-mod _native {}
+mod _native {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::table::{TableWriter, recover_table};
+
+    /// True where the engine was built without optimisation: such a build refuses to measure.
+    #[pymodule_export]
+    const DEBUG_BUILD: bool = cfg!(debug_assertions);
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
