@@ -1,0 +1,11 @@
+"""What is done to a target. Each workload turns its section of the experiment into one call of the native engine.
+
+A new workload is one file and its line in ``WORKLOADS``.
+"""
+
+from __future__ import annotations
+
+from iojoule.workloads.base import Workload, parse_workload
+from iojoule.workloads.base import WORKLOADS as WORKLOADS
+
+__all__ = ["WORKLOADS", "Workload", "parse_workload"]

@@ -1,0 +1,58 @@
+"""The experiment file: what every key means. ``iojoule explain KEY`` prints these descriptions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from iojoule.meters import parse_meter
+from iojoule.quantities import Seconds
+from iojoule.targets import parse_target
+from iojoule.workloads import parse_workload
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+
+
+class Header(BaseModel):
+    """``[experiment]``: what holds for every step."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=NAME, description="Name of the experiment; part of the campaign folder's name.")
+    description: str = Field("", description="A sentence for the report.")
+    seed: int = Field(1, ge=0, description="Seed of everything random: spreading, content, order.")
+    repeats: int = Field(1, ge=1, le=1000, description="How often each step is run; intervals need at least 2, better 5.")
+    order: Literal["interleaved", "grouped", "random"] = Field(
+        "interleaved",
+        description="Order of the steps: interleaved runs every combination once before any is repeated, so that drift "
+        "hits all alike; grouped repeats one before the next; random is seeded.",
+    )
+    output: Path = Field(Path("runs"), description="Folder for campaign folders.")
+    idle: Seconds = Field(0.0, description="Idle time measured before each workload; gives the idle power.")
+    settle: Seconds = Field(0.0, description="Idle time measured after each workload (phase cooldown of the power).")
+    interval: Seconds = Field(15.0, gt=0, description="Interval of the power and rate figures.")
+    destroy: list[Path] = Field(
+        default_factory=list, description="Devices and non-empty directories this experiment may overwrite."
+    )
+
+
+class Experiment(BaseModel):
+    """A whole experiment file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    experiment: Header
+    target: list[Annotated[Any, BeforeValidator(parse_target)]] = Field(min_length=1)
+    workload: list[Annotated[Any, BeforeValidator(parse_workload)]] = Field(min_length=1)
+    meter: list[Annotated[Any, BeforeValidator(parse_meter)]] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Experiment:
+        for section in ("target", "workload", "meter"):
+            names = [entry.name for entry in getattr(self, section)]
+            twice = {name for name in names if names.count(name) > 1}
+            if twice:
+                raise ValueError(f"two [[{section}]] sections are named {', '.join(sorted(twice))!r}")
+        return self

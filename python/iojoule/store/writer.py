@@ -1,0 +1,199 @@
+"""Writing run and campaign folders so that a kill at any moment leaves them readable.
+
+Manifests are replaced in one step; events are appended and flushed line by line; readings go through the engine's
+``TableWriter``, which keeps a footer beside the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from iojoule.errors import RunFailed
+from iojoule.store.schema import READINGS, SCHEMA_VERSION
+
+COMMIT_S = 1.0
+"""Seconds of readings a kill may lose."""
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Replace ``path`` in one step: a reader sees the old document or the new one, never half of either."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(json.dumps(document, indent=1, default=str) + "\n", encoding="utf-8")
+    os.replace(fresh, path)
+
+
+def clock_pair() -> tuple[int, int]:
+    """The same instant as (monotonic, UTC since 1970) in nanoseconds."""
+    before = time.monotonic_ns()
+    utc = time.time_ns()
+    return (before + time.monotonic_ns()) // 2, utc
+
+
+def process_stamp(pid: int) -> str | None:
+    """Pid and start time of a process, which together never name another one; None where it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+    return f"{pid}@{fields[19]}"
+
+
+class _Folder:
+    """A folder with a manifest that says ``running`` until it is closed."""
+
+    def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
+        self.path = path
+        self._create()
+        self.manifest: dict[str, Any] = {
+            "schema": SCHEMA_VERSION,
+            "status": "running",
+            "exit": None,
+            "process": process_stamp(os.getpid()),
+            "started_utc": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            **facts,
+        }
+        self.save()
+
+    def _create(self) -> None:
+        try:
+            self.path.mkdir(parents=True, exist_ok=False)
+        except FileExistsError:
+            raise RunFailed("the folder exists already; nothing is overwritten", folder=self.path) from None
+        except OSError as error:
+            raise RunFailed(f"cannot create the folder: {error.strerror}", folder=self.path) from error
+
+    def save(self) -> None:
+        write_json(self.path / "manifest.json", self.manifest)
+
+
+class CampaignWriter(_Folder):
+    """The folder of the runs of one plan."""
+
+    @classmethod
+    def create(cls, output: Path, experiment: str, facts: Mapping[str, Any]) -> CampaignWriter:
+        """A fresh folder ``<UTC-stamp>_<experiment>_<id>`` under ``output``."""
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        name = f"{stamp}_{experiment}_{os.urandom(3).hex()}"
+        return cls(output / name, {"kind": "campaign", "experiment": experiment, "runs": [], **facts})
+
+    @classmethod
+    def reopen(cls, path: Path, manifest: dict[str, Any]) -> CampaignWriter:
+        """The writer of a campaign that was interrupted and goes on."""
+        campaign = cls.__new__(cls)
+        campaign.path, campaign.manifest = path, {
+            **manifest,
+            "status": "running",
+            "exit": None,
+            "process": process_stamp(os.getpid()),
+        }
+        campaign.save()
+        return campaign
+
+    def write_text(self, name: str, text: str) -> None:
+        (self.path / name).write_text(text, encoding="utf-8")
+
+    def write_document(self, name: str, document: Mapping[str, Any]) -> None:
+        write_json(self.path / name, document)
+
+    def close(self, status: str, exit_code: int) -> None:
+        self.manifest |= {"status": status, "exit": exit_code, "ended_utc": datetime.now(UTC).isoformat()}
+        self.save()
+
+
+class RunWriter(_Folder):
+    """The folder of one run. Use as a context: leaving it always writes the stop document."""
+
+    def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
+        super().__init__(path, {"kind": "run", "clock_pairs": [clock_pair()], **facts})
+        for folder in ("tables", "hist", "raw"):
+            (path / folder).mkdir()
+        self._events = (path / "events.jsonl").open("a", encoding="utf-8", buffering=1)
+        self._readings = _Readings(path / "tables" / "readings.parquet")
+        self.status, self.exit_code = "failed", 4
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.event("error", text=f"{type(error).__name__}: {error}")
+            self.manifest["error"] = str(error)
+        self.close()
+
+    def event(self, event: str, *, ns: int | None = None, **fields: Any) -> None:
+        """Append one event at host time ``ns`` (now, if not given)."""
+        stamp = time.monotonic_ns() if ns is None else ns
+        self._events.write(json.dumps({"ns": stamp, "event": event, **fields}) + "\n")
+
+    def phase(self, name: str, begin_ns: int, end_ns: int) -> None:
+        self.event("phase", ns=begin_ns, phase=name, edge="begin")
+        self.event("phase", ns=end_ns, phase=name, edge="end")
+
+    def tick(self) -> None:
+        """To be called often: keeps clock pairs every 60 s and lets readings survive a kill."""
+        pair = clock_pair()
+        if pair[0] - self.manifest["clock_pairs"][-1][0] >= 60_000_000_000:
+            self.manifest["clock_pairs"].append(pair)
+            self.save()
+        self._readings.commit_if_due()
+
+    def readings(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add readings; each row has the columns of ``schema.READINGS``."""
+        self._readings.add(rows)
+
+    def close(self) -> None:
+        """Close the tables, hash the files, write the stop document."""
+        self._readings.close()
+        self.manifest["clock_pairs"].append(clock_pair())
+        self.event("stop", status=self.status)
+        self._events.close()
+        self.manifest |= {
+            "status": self.status,
+            "exit": self.exit_code,
+            "ended_utc": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "files": hashes(self.path, self.path.glob("tables/*.parquet")),
+        }
+        self.save()
+
+
+class _Readings:
+    def __init__(self, path: Path) -> None:
+        from iojoule._native import TableWriter
+
+        self._table = TableWriter(path, READINGS.empty_table())
+        self._committed = time.monotonic()
+        self._fresh = False
+
+    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            self._table.write(pa.Table.from_pylist(list(rows), schema=READINGS))
+            self._fresh = True
+
+    def commit_if_due(self) -> None:
+        if self._fresh and time.monotonic() - self._committed >= COMMIT_S:
+            self._table.commit()
+            self._committed, self._fresh = time.monotonic(), False
+
+    def close(self) -> None:
+        self._table.close()
+
+
+def hashes(root: Path, files: Iterable[Path]) -> dict[str, str]:
+    """SHA-256 of each file, keyed by its path under ``root``."""
+    digests = {}
+    for path in sorted(files):
+        with path.open("rb") as file:
+            digests[str(path.relative_to(root))] = hashlib.file_digest(file, "sha256").hexdigest()
+    return digests

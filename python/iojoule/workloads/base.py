@@ -1,0 +1,73 @@
+"""What every workload offers the runner, and the table of workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from iojoule.errors import ConfigError
+from iojoule.quantities import Seconds
+
+WORKLOADS = {
+    "web_replay": "iojoule.workloads.web_replay:WebReplay",
+    "web_closed": "iojoule.workloads.web_closed:WebClosed",
+}
+
+
+class Limits(BaseModel):
+    """What a faithful run must keep to; a run outside is marked, and ``iojoule check`` exits 1."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    stretch: float = Field(1.002, gt=1, description="Largest replayed span / trace span; its inverse is the smallest.")
+    lateness_p99: Seconds = Field(0.005, description="Largest 99th percentile of issued - planned.")
+
+    def describe(self) -> dict[str, float]:
+        return {"stretch": self.stretch, "lateness_p99_ns": self.lateness_p99 * 1e9}
+
+
+class Progress(Protocol):
+    """The native engine's live figures and its brake."""
+
+    def snapshot(self) -> dict[str, int]: ...
+
+    def stop(self, now: bool) -> None: ...
+
+
+class Workload(Protocol):
+    """A workload's section of the experiment, ready to be run."""
+
+    name: str
+    kind: str
+
+    def prepare(self, folder: Path, seed: int) -> dict[str, Any]:
+        """Make what every run of this workload needs under ``folder``, once; returns facts for the manifest.
+        ``objects`` in it is the objects table a content tree is made from."""
+
+    def run(self, url: str, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
+        """Drive the target at ``url`` and record under ``run``; returns the engine's summary."""
+
+
+def parse_workload(raw: Any) -> Any:
+    """The model of one ``[[workload]]`` section; ConfigError for an unknown kind."""
+    if not isinstance(raw, dict):
+        return raw
+    return model_of(WORKLOADS, raw, "workload").model_validate(raw)
+
+
+def model_of(table: Mapping[str, str], raw: Mapping[str, Any], section: str) -> Any:
+    """The model class a section's ``kind`` names."""
+    kind = raw.get("kind")
+    if kind not in table:
+        if kind is None:
+            raise ConfigError(f"[[{section}]] needs a kind", key=f"{section}.kind", allowed=sorted(table))
+        error = ConfigError.unknown_key(str(kind), table)
+        raise ConfigError(
+            f"{kind!r} is no kind of {section}", key=f"{section}.kind", value=kind, allowed=sorted(table), nearest=error.nearest
+        )
+    module, name = table[kind].split(":")
+    return getattr(import_module(module), name)
