@@ -1,0 +1,216 @@
+"""The experiment unrolled into steps. Pure data: making a plan touches no device, no server and no log."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from iojoule.errors import ConfigError
+from iojoule.experiment.model import Experiment, Header
+from iojoule.experiment.parse import Source, config_error, load
+from iojoule.meters import parse_meter
+from iojoule.targets import TARGETS
+from iojoule.workloads import WORKLOADS
+from iojoule.workloads.base import model_of
+
+TABLES = {"target": TARGETS, "workload": WORKLOADS}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One section with every swept key at one value; ``parameters`` are those keys and values."""
+
+    name: str
+    model: Any
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One run to be made."""
+
+    index: int
+    target: str
+    workload: str
+    repeat: int
+    parameters: dict[str, Any]
+
+    @property
+    def folder(self) -> str:
+        return f"{self.index:03d}_{self.target}_{self.workload}_r{self.repeat}"
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "index": self.index,
+            "target": self.target,
+            "workload": self.workload,
+            "repeat": self.repeat,
+            "parameters": self.parameters,
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be done, in order."""
+
+    source: Source
+    experiment: Experiment
+    targets: dict[str, Variant]
+    workloads: dict[str, Variant]
+    steps: list[Step]
+
+    @property
+    def header(self) -> Header:
+        return self.experiment.experiment
+
+    def describe(self) -> dict[str, Any]:
+        """The plan as one document: the experiment as understood, and the steps."""
+        return {
+            "experiment": self.experiment.model_dump(mode="json"),
+            "steps": [step.describe() for step in self.steps],
+        }
+
+
+def plan_file(path: Path, settings: Sequence[str] = ()) -> Plan:
+    """The plan of the experiment at ``path``."""
+    return make_plan(load(path, settings))
+
+
+def make_plan(source: Source) -> Plan:
+    """Every combination of targets, workloads, swept values and repeats, in the order the experiment asks for."""
+    header = _header(source)
+    targets = {v.name: v for v in _variants(source, "target")}
+    workloads = {v.name: v for v in _variants(source, "workload")}
+    meters = _meters(source)
+    try:
+        experiment = Experiment(
+            experiment=header,
+            target=[v.model for v in targets.values()],
+            workload=[v.model for v in workloads.values()],
+            meter=meters,
+        )
+    except ValidationError as error:
+        section = str(error.errors()[0]["loc"][0]) if error.errors()[0]["loc"] else "experiment"
+        if section in TABLES and not getattr(source.raw, "get", {}.get)(section):
+            raise source.error(f"an experiment needs at least one [[{section}]]", section, 0, None) from error
+        raise config_error(error, source, section, 0, ()) from error
+    return Plan(source, experiment, targets, workloads, _steps(header, targets, workloads))
+
+
+def _steps(header: Header, targets: dict[str, Variant], workloads: dict[str, Variant]) -> list[Step]:
+    cells = list(itertools.product(targets.values(), workloads.values()))
+    repeats = range(1, header.repeats + 1)
+    if header.order == "grouped":
+        order = [(cell, repeat) for cell in cells for repeat in repeats]
+    else:
+        order = [(cell, repeat) for repeat in repeats for cell in cells]
+    if header.order == "random":
+        random.Random(header.seed).shuffle(order)
+    return [
+        Step(i, target.name, workload.name, repeat, {**target.parameters, **workload.parameters})
+        for i, ((target, workload), repeat) in enumerate(order)
+    ]
+
+
+def _header(source: Source) -> Header:
+    raw = dict(source.raw["experiment"])
+    raw.setdefault("name", source.path.stem)
+    try:
+        return Header.model_validate(raw)
+    except ValidationError as error:
+        raise config_error(error, source, "experiment", 0, Header.model_fields) from error
+
+
+def _meters(source: Source) -> list[Any]:
+    meters = []
+    for index, raw in enumerate(source.raw["meter"]):
+        try:
+            meters.append(parse_meter(raw))
+        except ValidationError as error:
+            raise config_error(error, source, "meter", index, raw.keys()) from error
+        except ConfigError as error:
+            raise _placed(error, source, "meter", index) from error
+    return meters
+
+
+def _variants(source: Source, section: str) -> Iterator[Variant]:
+    for index, raw in enumerate(source.raw[section]):
+        try:
+            model = model_of(TABLES[section], raw, section)
+        except ConfigError as error:
+            raise _placed(error, source, section, index) from error
+        raw = _resolved(raw, model, source.path.parent)
+        raw.setdefault("name", raw["kind"])
+        axes = dict(_axes(raw, model, ()))
+        for values in itertools.product(*axes.values()):
+            chosen = dict(zip(axes, values, strict=True))
+            parameters = {".".join(key): value for key, value in chosen.items()}
+            entry = _with(raw, chosen)
+            entry["name"] = "-".join([raw["name"], *(f"{key}{_plain(value)}" for key, value in parameters.items())])
+            try:
+                yield Variant(entry["name"], model.model_validate(entry), parameters)
+            except ValidationError as error:
+                raise config_error(error, source, section, index, _keys(model)) from error
+
+
+def _placed(error: ConfigError, source: Source, section: str, index: int) -> ConfigError:
+    error.file = str(source.path)
+    error.line = source.line_of(section, index, (error.key or "").rsplit(".", 1)[-1])
+    return error
+
+
+def _axes(raw: dict[str, Any], model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+    """Keys that hold a list where a value stands: the axes of the sweep."""
+    for name, field in model.model_fields.items():
+        key = field.alias or name
+        value = raw.get(key)
+        if isinstance(value, dict) and _nested(field.annotation) is not None:
+            nested = _nested(field.annotation)
+            assert nested is not None
+            yield from _axes(value, nested, (*path, key))
+        elif isinstance(value, list) and "list" not in str(field.annotation):
+            yield (*path, key), value
+
+
+def _nested(annotation: Any) -> type[BaseModel] | None:
+    candidates = (annotation, *get_args(annotation))
+    return next((c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)), None)
+
+
+def _keys(model: type[BaseModel]) -> list[str]:
+    keys = [field.alias or name for name, field in model.model_fields.items()]
+    nested = [m for field in model.model_fields.values() if (m := _nested(field.annotation)) is not None]
+    return keys + [key for m in nested for key in _keys(m)]
+
+
+def _with(raw: dict[str, Any], chosen: dict[tuple[str, ...], Any]) -> dict[str, Any]:
+    entry = {key: dict(value) if isinstance(value, dict) else value for key, value in raw.items()}
+    for path, value in chosen.items():
+        place = entry
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+    return entry
+
+
+def _resolved(raw: dict[str, Any], model: type[BaseModel], base: Path) -> dict[str, Any]:
+    """``raw`` with the paths in it made relative to the file rather than to where the command is typed."""
+    resolved = dict(raw)
+    for name, field in model.model_fields.items():
+        key = field.alias or name
+        if "Path" in str(field.annotation) and key in resolved:
+            value = resolved[key]
+            many = value if isinstance(value, list) else [value]
+            paths = [str(base / entry) if isinstance(entry, str) else entry for entry in many]
+            resolved[key] = paths if isinstance(value, list) or "list" in str(field.annotation) else paths[0]
+    return resolved
+
+
+def _plain(value: Any) -> str:
+    return "".join(c if c.isalnum() or c in "._" else "" for c in str(value))
