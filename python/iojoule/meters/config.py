@@ -1,0 +1,32 @@
+"""What every ``[[meter]]`` section of an experiment has in common."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from iojoule.quantities import Seconds
+
+
+class MeterConfig(BaseModel):
+    """Base of the drivers' ``Config``. Unknown keys are errors; times are numbers of seconds or ``"250ms"``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    #: Name of the meter in tables and pictures; the kind when not given.
+    name: str = Field(default="", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    kind: str
+    #: Time between two readings.
+    interval: Seconds = 1.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_by_its_kind(cls, raw: object) -> object:
+        if isinstance(raw, dict) and "name" not in raw and "kind" in raw:
+            return {"name": raw["kind"], **raw}
+        return raw
+
+    @model_validator(mode="after")
+    def _interval_is_positive(self) -> MeterConfig:
+        if self.interval <= 0:
+            raise ValueError("interval must be above 0 s")
+        return self

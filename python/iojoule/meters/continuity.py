@@ -1,0 +1,35 @@
+"""Numbers the readings of each channel and flags the time between two of them that no window covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from iojoule.meters.base import Reading
+
+
+class Continuity:
+    """``after`` is where a process that died left off: channel → (last sequence number, end of its last window)."""
+
+    def __init__(self, interval_s: float, after: Mapping[str, tuple[int, int]] | None = None) -> None:
+        self._interval_ns = int(interval_s * 1e9)
+        self._last = {channel: (int(seq), int(end_ns)) for channel, (seq, end_ns) in (after or {}).items()}
+        self._broken = set(self._last)
+
+    def interrupted(self) -> None:
+        """The meter was lost: the next reading of each channel follows a gap, unless its window reaches back."""
+        self._broken = set(self._last)
+
+    def stamp(self, readings: Iterable[Reading]) -> list[Reading]:
+        """The readings with their numbers, and ``gap_before`` where the one before ended too long ago."""
+        return [self._stamp(reading) for reading in readings]
+
+    def _stamp(self, reading: Reading) -> Reading:
+        seq, end_ns = self._last.get(reading.channel, (-1, reading.start_ns))
+        hole_ns = reading.start_ns - end_ns
+        if reading.start_ns == reading.end_ns and seq >= 0:
+            hole_ns -= self._interval_ns  # instants are one interval apart
+        gap = hole_ns > self._interval_ns // 2 or (reading.channel in self._broken and reading.start_ns > end_ns)
+        self._broken.discard(reading.channel)
+        self._last[reading.channel] = (seq + 1, reading.end_ns)
+        return replace(reading, seq=seq + 1, quality=reading.quality | ({"gap_before"} if gap else set()))

@@ -1,0 +1,50 @@
+"""The dialogue with an instrument, kept byte for byte in ``raw/<meter>.log``.
+
+Each message is one record: ``<monotonic ns> <direction> <length>``, a newline, the bytes as they were, a newline. The
+direction is ``>`` for what was sent, ``<`` for what was heard. The length makes it exact even for half a line.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import BinaryIO
+
+
+class RawFile:
+    """Appends to ``path``; unbuffered, so that a killed process leaves all it said and heard."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: BinaryIO | None = path.open("ab", buffering=0)
+        self.failure = ""
+
+    def sent(self, data: bytes) -> None:
+        self._put(b">", data)
+
+    def received(self, data: bytes) -> None:
+        self._put(b"<", data)
+
+    def _put(self, direction: bytes, data: bytes) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(b"%d %s %d\n%s\n" % (time.monotonic_ns(), direction, len(data), data))
+        except OSError as error:
+            # A full disk must not stop the meter. The sampler reports the failure once.
+            self.failure = f"raw log stopped: {error.strerror}"
+            self._file.close()
+            self._file = None
+
+
+def records(text: bytes) -> list[tuple[int, str, bytes]]:
+    """``(monotonic ns, direction, bytes)`` of every whole record; half a record at the end is left out."""
+    found, at = [], 0
+    while (line_end := text.find(b"\n", at)) >= 0:
+        ns, direction, length = text[at:line_end].split()
+        body = text[line_end + 1 : line_end + 1 + int(length)]
+        at = line_end + 2 + int(length)
+        if at > len(text):
+            break
+        found.append((int(ns), direction.decode(), body))
+    return found

@@ -1,0 +1,177 @@
+"""The process of one meter: ``python -m iojoule.meters.sampler``.
+
+One JSON line comes in on stdin, ``{"meter": {...}, "raw": path or null, "after": {...}}``. JSON lines go out on stdout:
+``{"describe": ...}``, ``{"readings": [...]}``, ``{"event": "lost|retry|back|fatal|warning", "text": ...}`` and at the end ``{"final": ...}``. The line ``stop``, or the end of stdin, ends it; so does the death of its parent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from iojoule.meters import wire
+from iojoule.meters.base import Driver, Fatal, MeterError, Reconnect
+from iojoule.meters.continuity import Continuity
+from iojoule.meters.rawlog import RawFile
+from iojoule.meters.table import driver_class, parse_meter
+
+#: Seconds before the n-th attempt to win a lost meter back.
+BACKOFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+#: Attempts on the same connection before it is made anew.
+_ATTEMPTS = 3
+
+
+class Commands:
+    """Lines on a file descriptor, waited for until a host time."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd, self._buffer = fd, b""
+
+    def line(self) -> bytes:
+        """The next whole line, however long it takes; empty at the end of the stream."""
+        while b"\n" not in self._buffer:
+            if not (data := os.read(self._fd, 1 << 16)):
+                return b""
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def stopped(self, until_ns: int) -> bool:
+        """Wait until ``until_ns`` of the host clock, or until told to stop; whether it was told."""
+        while True:
+            rest_s = max(0.0, (until_ns - time.monotonic_ns()) * 1e-9)
+            if not select.select([self._fd], [], [], rest_s)[0]:
+                return False
+            if self.line().strip() in (b"stop", b""):
+                return True
+
+
+class Sampler:
+    """Keeps the pace of one driver, wins it back when it is lost, and numbers what it reads."""
+
+    def __init__(self, driver: Driver, name: str, kind: str, interval_s: float, continuity: Continuity) -> None:
+        self.driver, self.name, self.kind, self.interval_s = driver, name, kind, interval_s
+        self.continuity = continuity
+        self.connected = False
+        self.failures = 0
+        self.due_ns = 0
+        self.described: dict[str, Any] = {}
+
+    def run(self, commands: Commands, raw: RawFile | None) -> int:
+        """Sample until told to stop; the exit code."""
+        try:
+            while True:
+                try:
+                    if not self.connected:
+                        self._connect()
+                    if commands.stopped(self.due_ns):
+                        break
+                    self._sample()
+                except Fatal:
+                    raise
+                except MeterError as error:
+                    self._lost(error)
+                    if commands.stopped(time.monotonic_ns() + int(self._backoff_s() * 1e9)):
+                        break
+                if raw and raw.failure:
+                    _say(event="warning", text=raw.failure)
+                    raw.failure = ""
+            self._finish()
+        except Fatal as error:
+            _say(event="fatal", text=str(error))
+            return 3
+        finally:
+            self.driver.close()
+        return 0
+
+    def _connect(self) -> None:
+        self.driver.configure()
+        described = self.driver.describe().document(self.name, self.kind, self.driver.poll_s or self.interval_s)
+        self.driver.start()
+        self.connected = True
+        if described != self.described:
+            _say(describe=described)
+            self.described = described
+        self.due_ns = time.monotonic_ns() + int((self.driver.poll_s or 0.0) * 1e9)
+
+    def _sample(self) -> None:
+        """One call of the driver. Deadlines are absolute, so a late reading does not delay the ones after it."""
+        poll_ns = int((self.driver.poll_s or 0.0) * 1e9)
+        now_ns = time.monotonic_ns()
+        try:
+            readings = self.driver.next(now_ns + (poll_ns or int(self.interval_s * 3e9) + 10**9))
+        finally:
+            if poll_ns:
+                missed = max(0, (time.monotonic_ns() - self.due_ns) // poll_ns)
+                self.due_ns += (missed + 1) * poll_ns
+        if not readings:
+            return
+        _say(readings=[wire.row(reading) for reading in self.continuity.stamp(readings)])
+        if self.failures:
+            self.failures = 0
+            _say(event="back", text="")
+
+    def _lost(self, error: MeterError) -> None:
+        if not self.failures:
+            self.continuity.interrupted()
+        self.failures += 1
+        _say(event="lost" if self.failures == 1 else "retry", text=str(error))
+        if isinstance(error, Reconnect) or self.failures % _ATTEMPTS == 0:
+            self.driver.close()
+            self.connected = False
+
+    def _backoff_s(self) -> float:
+        return BACKOFF_S[min(self.failures, len(BACKOFF_S)) - 1]
+
+    def _finish(self) -> None:
+        final = None
+        if self.connected:
+            try:
+                final = self.driver.stop()
+            except MeterError as error:
+                _say(event="warning", text=f"no final reading: {error}")
+        _say(final=final)
+
+
+def main() -> int:
+    """Entry of the process."""
+    _end_with_parent()
+    commands = Commands(sys.stdin.fileno())
+    job = json.loads(commands.line() or b"null")
+    if job is None:
+        return 0
+    try:
+        config = parse_meter(job["meter"])
+    except ValueError as error:
+        _say(event="fatal", text=str(error))
+        return 2
+    raw = RawFile(Path(job["raw"])) if job.get("raw") else None
+    make: Any = driver_class(config.kind)
+    driver: Driver = make(config, raw)
+    continuity = Continuity(driver.poll_s or config.interval, job.get("after"))
+    return Sampler(driver, config.name, config.kind, config.interval, continuity).run(commands, raw)
+
+
+def _say(**document: Any) -> None:
+    data = wire.line(**document)
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def _end_with_parent() -> None:
+    """Ctrl-C on the terminal is the runner's business; its death is ours, even when it was killed."""
+    import ctypes
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""The drivers there are. A new instrument is one file, one line here, its test and its manual page."""
+
+from __future__ import annotations
+
+import importlib
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from iojoule.meters.base import Driver
+    from iojoule.meters.config import MeterConfig
+
+DRIVERS = {
+    "utilisation": "iojoule.meters.utilisation:Utilisation",
+}
+
+
+def driver_class(kind: str) -> type[Driver]:
+    """The driver named ``kind``, imported now; ValueError with the nearest name when there is none."""
+    if kind not in DRIVERS:
+        near = get_close_matches(str(kind), DRIVERS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"unknown meter kind {kind!r}{hint} (there are: {', '.join(DRIVERS)})")
+    module, _, name = DRIVERS[kind].partition(":")
+    found: type[Driver] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def meter_config_models() -> dict[str, type[MeterConfig]]:
+    """The model of each kind's ``[[meter]]`` section."""
+    return {kind: driver_class(kind).Config for kind in DRIVERS}
+
+
+def parse_meter(raw: dict[str, Any]) -> MeterConfig:
+    """The checked configuration of one ``[[meter]]`` section; pydantic's ValidationError or ValueError otherwise."""
+    if "kind" not in raw:
+        raise ValueError(f"a meter needs a kind, one of: {', '.join(DRIVERS)}")
+    config: MeterConfig = driver_class(raw["kind"]).Config.model_validate(raw)
+    return config
