@@ -1,0 +1,56 @@
+"""What many tests need from the machine. A missing part skips loudly, and fails where everything must be there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
+from typing import NoReturn
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def lacking(what: str, remedy: str) -> NoReturn:
+    """Skip and say what would help; with IOJOULE_REQUIRE_ALL=1 a skip is a failure."""
+    text = f"{what} is missing; {remedy}"
+    if os.environ.get("IOJOULE_REQUIRE_ALL") == "1":
+        pytest.fail(text, pytrace=False)
+    pytest.skip(text)
+
+
+@pytest.fixture(scope="session")
+def require() -> Callable[[str, str], str]:
+    """`require(tool, package)` is the path of an outside tool; where it is not installed the test cannot run."""
+
+    def path_of(tool: str, package: str) -> str:
+        path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+        return which(tool, path=path) or lacking(tool, f"apt-get install {package}")
+
+    return path_of
+
+
+@pytest.fixture(scope="session")
+def reference_data() -> Path:
+    """The folder of real logs and traces."""
+    given = os.environ.get("IOJOULE_REFERENCE_DATA")
+    folder = Path(given) if given else ROOT.parent / "shared" / "data"
+    return folder if folder.is_dir() else lacking(f"reference data ({folder})", "set IOJOULE_REFERENCE_DATA")
+
+
+@pytest.fixture(scope="session")
+def golden(reference_data: Path) -> Path:
+    """The golden vectors that stand beside the reference data."""
+    folder = reference_data.parent / "golden"
+    return folder if folder.is_dir() else lacking(f"golden vectors ({folder})", "put them beside the reference data")
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may enter, unlike tmp_path: the workers of a server started by root are someone else."""
+    with TemporaryDirectory(prefix="iojoule-test-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
