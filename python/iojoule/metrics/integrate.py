@@ -1,0 +1,120 @@
+"""From readings to joules: the three integrations of meters and the rules they must keep.
+
+Averaging meters are held over their own window, never joined by a trapezoid, because a reading is already an integral.
+Instants are joined by a trapezoid. Counters are differenced and interpolated only at the two ends. Times are seconds,
+powers watts; nothing is filled, and no value is left out for being zero or negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+GAP_FACTOR = 1.5
+"""Readings further apart than this many usual intervals have a gap between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interior:
+    n: int
+    mean_w: float
+    energy_j: float
+    span_s: float
+    """Length of the windows that counted."""
+
+
+def overlaps(start: Floats, end: Floats, t0: float, t1: float) -> Floats:
+    """Seconds each window shares with `[t0, t1]`."""
+    return np.asarray(np.clip(np.minimum(end, t1) - np.maximum(start, t0), 0.0, None), dtype=np.float64)
+
+
+def covered(start: Floats, end: Floats, t0: float, t1: float) -> float:
+    """Seconds of `[t0, t1]` that at least one window covers, overlaps counted once; sorted by start."""
+    if not len(start):
+        return 0.0
+    reached = np.concatenate(([-np.inf], np.maximum.accumulate(end)[:-1]))
+    return float(overlaps(np.maximum(start, reached), end, t0, t1).sum())
+
+
+def interior(start: Floats, end: Floats, watts: Floats, t0: float, t1: float, guard: float = 0.0) -> Interior | None:
+    """Mean of the windows wholly inside the phase, weighted by length, times the phase. For a steady load."""
+    inside = (start >= t0 + guard) & (end <= t1 - guard)
+    length = (end - start)[inside]
+    total = float(length.sum())
+    if total <= 0.0:
+        return None
+    mean = float(watts[inside] @ length) / total
+    return Interior(int(inside.sum()), mean, mean * (t1 - t0), total)
+
+
+def overlap_weighted(start: Floats, end: Floats, watts: Floats, t0: float, t1: float) -> float:
+    """Sum of value times overlap: for pictures, where each bin shares its edge windows with its neighbours."""
+    return float(watts @ overlaps(start, end, t0, t1))
+
+
+def usual_interval(times: Floats) -> float:
+    """Median distance of the first 20 readings; 0 where there are fewer than two."""
+    return float(np.median(np.diff(times[:21]))) if len(times) > 1 else 0.0
+
+
+def envelope(
+    start: Floats, end: Floats, watts: Floats, t0: float, t1: float, guard: float, idle_w: float
+) -> float | None:
+    """Every window that touches the phase widened by `guard`, less idle outside the phase. For a burst.
+
+    None when the windows have a gap or do not reach over both ends.
+    """
+    near = (start < t1 + guard) & (end > t0 - guard)
+    s, e, w = start[near], end[near], watts[near]
+    if not len(s) or s[0] > t0 or e[-1] < t1:
+        return None
+    if len(s) > 1 and float(np.max(s[1:] - e[:-1])) > (GAP_FACTOR - 1) * usual_interval(s):
+        return None
+    length = e - s
+    return float(w @ length) - idle_w * (float(length.sum()) - (t1 - t0))
+
+
+def trapezoid(times: Floats, watts: Floats, t0: float, t1: float) -> float | None:
+    """Straight lines between samples, interpolated at both ends; None when samples do not bracket the phase."""
+    if not len(times) or times[0] > t0 or times[-1] < t1:
+        return None
+    inside = (times > t0) & (times < t1)
+    at = np.concatenate(([t0], times[inside], [t1]))
+    return float(np.trapezoid(np.interp(at, times, watts), at))
+
+
+def gaps_between(times: Floats, t0: float, t1: float) -> float:
+    """Seconds of the phase that lie between instants further apart than GAP_FACTOR usual intervals, or outside them."""
+    if not len(times):
+        return t1 - t0
+    limit = GAP_FACTOR * usual_interval(times)
+    wide = np.diff(times) > limit
+    missing = float(overlaps(times[:-1][wide], times[1:][wide], t0, t1).sum())
+    outside = max(0.0, min(float(times[0]), t1) - t0) + max(0.0, t1 - max(float(times[-1]), t0))
+    return missing + outside
+
+
+def counter(start: Floats, end: Floats, joules: Floats, t0: float, t1: float) -> float | None:
+    """Counter steps (wrap already undone) between the readings that bracket the phase, linear within the end steps.
+
+    None when the steps do not reach over both ends.
+    """
+    if not len(start) or start[0] > t0 or end[-1] < t1:
+        return None
+    length = end - start
+    share = np.divide(overlaps(start, end, t0, t1), length, out=np.zeros_like(length), where=length > 0)
+    return float(joules @ share)
+
+
+def at_common_instant(times: Floats, values: Floats, when: Floats) -> Floats:
+    """A sequentially scanned channel brought to the instants of another, before the two are multiplied."""
+    return np.interp(when, times, values, left=np.nan, right=np.nan)
+
+
+def rail_power(volts: Floats, amps: Floats) -> Floats:
+    """Power of each rail; rails are multiplied one by one and then added: Σ V·I, never ΣV·ΣI."""
+    return np.asarray(volts * amps, dtype=np.float64)
