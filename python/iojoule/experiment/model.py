@@ -31,7 +31,6 @@ class Header(BaseModel):
     )
     output: Path = Field(Path("runs"), description="Folder for campaign folders.")
     idle: Seconds = Field(0.0, description="Idle time measured before each workload; gives the idle power.")
-    settle: Seconds = Field(0.0, description="Idle time measured after each workload (phase cooldown of the power).")
     interval: Seconds = Field(15.0, gt=0, description="Interval of the power and rate figures.")
     destroy: list[Path] = Field(
         default_factory=list, description="Devices and non-empty directories this experiment may overwrite."

@@ -28,6 +28,7 @@ class Source:
     path: Path
     text: str
     raw: dict[str, Any]
+    settings: tuple[str, ...] = ()
 
     def line_of(self, section: str, index: int, key: str | None) -> int | None:
         """Line of ``key`` in the ``index``-th ``[[section]]``; the section's own line where the key is not written."""
@@ -75,7 +76,7 @@ def loads(text: str, path: Path, settings: Sequence[str] = ()) -> Source:
         line = re.search(r"at line (\d+)", str(error))
         raise ConfigError(f"not TOML: {error}", file=path, line=int(line[1]) if line else None) from error
     raw = _expanded(raw, path)
-    source = Source(path, text, raw)
+    source = Source(path, text, raw, tuple(settings))
     for key in raw:
         if key not in ("experiment", *SECTIONS):
             unknown = ConfigError.unknown_key(key, ("experiment", *SECTIONS), file=path)

@@ -97,7 +97,7 @@ def make_plan(source: Source) -> Plan:
         )
     except ValidationError as error:
         section = str(error.errors()[0]["loc"][0]) if error.errors()[0]["loc"] else "experiment"
-        if section in TABLES and not getattr(source.raw, "get", {}.get)(section):
+        if section in TABLES and not source.raw[section]:
             raise source.error(f"an experiment needs at least one [[{section}]]", section, 0, None) from error
         raise config_error(error, source, section, 0, ()) from error
     return Plan(source, experiment, targets, workloads, _steps(header, targets, workloads))
@@ -170,22 +170,23 @@ def _axes(raw: dict[str, Any], model: type[BaseModel], path: tuple[str, ...]) ->
     for name, field in model.model_fields.items():
         key = field.alias or name
         value = raw.get(key)
-        if isinstance(value, dict) and _nested(field.annotation) is not None:
-            nested = _nested(field.annotation)
+        if isinstance(value, dict) and nested_model(field.annotation) is not None:
+            nested = nested_model(field.annotation)
             assert nested is not None
             yield from _axes(value, nested, (*path, key))
         elif isinstance(value, list) and "list" not in str(field.annotation):
             yield (*path, key), value
 
 
-def _nested(annotation: Any) -> type[BaseModel] | None:
+def nested_model(annotation: Any) -> type[BaseModel] | None:
+    """The model a key holds where it is a table of its own."""
     candidates = (annotation, *get_args(annotation))
     return next((c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)), None)
 
 
 def _keys(model: type[BaseModel]) -> list[str]:
     keys = [field.alias or name for name, field in model.model_fields.items()]
-    nested = [m for field in model.model_fields.values() if (m := _nested(field.annotation)) is not None]
+    nested = [m for field in model.model_fields.values() if (m := nested_model(field.annotation)) is not None]
     return keys + [key for m in nested for key in _keys(m)]
 
 

@@ -41,7 +41,8 @@ class Campaign:
         plan = self.plan
         facts = {"argv": sys.argv, "seed": plan.header.seed, "experiment": plan.header.name, **_host()}
         if resume is None:
-            campaign = CampaignWriter.create(plan.header.output, plan.header.name, facts)
+            source = {"path": str(plan.source.path.resolve()), "settings": list(plan.source.settings)}
+            campaign = CampaignWriter.create(plan.header.output, plan.header.name, {**facts, "source": source})
             campaign.write_text("experiment.toml", plan.source.text)
             campaign.write_document("plan.json", plan.describe())
         else:

@@ -143,7 +143,7 @@ def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack,
     run.phase("prepare", began, time.monotonic_ns())
     watch.idle("idle", header.idle)
     _drive(context, step, run, target.url, watch)
-    watch.idle("settle", max(header.settle, meters.trailing_s()))
+    watch.rest(meters.trailing_s())
 
 
 def _drive(context: StepContext, step: Step, run: RunWriter, url: str, watch: _Watch) -> None:
@@ -213,19 +213,22 @@ class _Watch:
         self.context.show(figures)
 
     def idle(self, phase: str, seconds: float) -> None:
-        """A span in which the target is left alone and only the meters run."""
-        if not seconds:
-            return
-        begin = time.monotonic_ns()
-        end = begin + round(seconds * 1e9)
-        self.figures.phase = phase
-        while (left := end - time.monotonic_ns()) > 0:
+        """A phase in which the target is left alone and only the meters run."""
+        if seconds:
+            begin = time.monotonic_ns()
+            self.figures.phase = phase
+            self.rest(seconds)
+            with self.lock:
+                self.run.phase(phase, begin, time.monotonic_ns())
+
+    def rest(self, seconds: float) -> None:
+        """Let ``seconds`` pass, so that windows still open in a meter are delivered."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
             if self.context.brake.now:
                 raise Interrupted
             self.tick()
-            time.sleep(min(TICK_S, left / 1e9))
-        with self.lock:
-            self.run.phase(phase, begin, time.monotonic_ns())
+            time.sleep(min(TICK_S, left))
 
 
 def _close(meters: Any, run: RunWriter) -> None:

@@ -1,0 +1,73 @@
+"""``iojoule run``: from an experiment file to a campaign folder with its report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EPILOG = """Examples:
+
+  iojoule run examples/web-replay.toml
+
+  iojoule run web.toml -S experiment.repeats=5 -S workload.speedup=8
+
+  iojoule run --resume runs/20260101T120000Z_web_1a2b3c
+
+Ctrl-C once ends after the running step, twice ends now; what was recorded is kept either way."""
+
+
+def app(
+    file: Annotated[Path | None, typer.Argument(help="The experiment file.")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("-S", "--set", help="Override: section.key=value or section.name.key=value.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with a campaign that was interrupted.")] = None,
+    timeout: Annotated[str | None, typer.Option(help="Stop after this long (exit 124), e.g. 10min.")] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Do not make report.html at the end.")] = False,
+    debug_build: Annotated[bool, typer.Option("--debug-build", help="Measure although the engine is a debug build.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Run an experiment: load, meters, tables, report."""
+    from iojoule.cli.live import live_view
+    from iojoule.errors import ConfigError
+    from iojoule.experiment.resume import plan_of
+    from iojoule.experiment.plan import plan_file
+    from iojoule.experiment.runner import Campaign
+    from iojoule.quantities import seconds
+    from iojoule.store.reader import open_campaign
+
+    if (file is None) == (resume is None):
+        raise ConfigError("name an experiment file, or a campaign with --resume")
+    earlier = None if resume is None else open_campaign(resume)
+    plan = plan_file(file, setting or []) if earlier is None and file is not None else plan_of(earlier)
+    with live_view() as view:
+        campaign = Campaign(plan, show=view.show, note=view.note, allow_debug=debug_build)
+        folder, code = campaign.run(resume=earlier, timeout_s=None if timeout is None else seconds(timeout))
+    return finish(folder, code, report=not no_report, json=json)
+
+
+def finish(folder: Path, code: int, *, report: bool, json: bool) -> int:
+    """Make the report, print what was found, and say where it lies."""
+    from iojoule.cli import console
+    from iojoule.cli.show import print_campaign, summary
+    from iojoule.report import build_report, load_campaign
+
+    campaign = load_campaign(folder)
+    if not campaign.runs:
+        console.say("no step was begun; there is nothing to report")
+        return code
+    page = folder / "report.html"
+    if report:
+        page.write_text(build_report(campaign), encoding="utf-8")
+    if json:
+        console.document({"campaign": str(folder), "report": str(page) if report else None, "exit": code, **summary(campaign)})
+    else:
+        print_campaign(campaign)
+        if report:
+            print(f"report: {page}")
+    return code
+
+
+app.__doc__ = (app.__doc__ or "") + "\n\n" + EPILOG
