@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from iojoule.errors import Exit, IojouleError, InternalError
+from iojoule.errors import Exit, InternalError, IojouleError
 
 
 def say(text: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -39,14 +38,13 @@ def app(
 def keys() -> Iterator[dict[str, Any]]:
     """Every key of the experiment file: section, kind, key, type, default, description."""
     from iojoule.experiment.model import Header
-    from iojoule.experiment.plan import TABLES
+    from iojoule.experiment.sections import KINDS, model_at
     from iojoule.meters import meter_config_models
 
     yield from _keys("[experiment]", "experiment", Header, "")
-    for section, table in TABLES.items():
-        for kind, place in table.items():
-            module, name = place.split(":")
-            yield from _keys(f'[[{section}]] kind = "{kind}"', kind, getattr(import_module(module), name), "")
+    for section, kinds in KINDS.items():
+        for kind, place in kinds.items():
+            yield from _keys(f'[[{section}]] kind = "{kind}"', kind, model_at(place), "")
     for kind, model in meter_config_models().items():
         yield from _keys(f'[[meter]] kind = "{kind}"', kind, model, "")
 
@@ -84,7 +82,11 @@ def _type(annotation: Any) -> str:
 
 
 def _matches(entry: dict[str, Any], key: str) -> bool:
-    wanted = key.rsplit(".", 1)[-1] if key.split(".")[0] in ("target", "workload", "meter", "experiment") and "." in key else key
+    wanted = (
+        key.rsplit(".", 1)[-1]
+        if key.split(".")[0] in ("target", "workload", "meter", "experiment") and "." in key
+        else key
+    )
     return (
         not key
         or entry["kind"] == wanted

@@ -75,7 +75,7 @@ class RichView:
         rate, throughput = self._rates.of(figures.done, figures.bytes)
         step = figures.step
         table = Table(
-            title=f"step {step.index + 1}/{figures.total_steps}  {step.workload} on {step.target}, repeat {step.repeat}",
+            title=f"{step.index + 1}/{figures.total_steps}  {step.workload} on {step.target}, repeat {step.repeat}",
             show_header=False,
             title_justify="left",
             box=None,
@@ -92,7 +92,10 @@ def _rows(figures: Figures, rate: float, throughput: float) -> list[tuple[str, s
     rows = [
         ("phase", f"{figures.phase}  {figures.elapsed_s:.0f} s{_time_left(figures)}"),
         ("done", f"{figures.done:,}{left}  {rate:,.0f} requests/s  {throughput / 1e6:,.1f} MB/s"),
-        ("latency", f"p50 {figures.p50_ns / 1e6:.2f} ms  p99 {figures.p99_ns / 1e6:.2f} ms  in flight {figures.in_flight}"),
+        (
+            "latency",
+            f"p50 {figures.p50_ns / 1e6:.2f} ms  p99 {figures.p99_ns / 1e6:.2f} ms  in flight {figures.in_flight}",
+        ),
         ("errors", f"{figures.errors:,}"),
     ]
     if watts is not None:
@@ -110,7 +113,7 @@ def _time_left(figures: Figures) -> str:
 
 
 def total_watts(latest: dict[tuple[str, str], float]) -> float | None:
-    """The whole-system channel where a meter has one, else the only channel; None rather than a sum over who knows what."""
+    """The system channel where there is one, else the only channel; None rather than a sum over who knows what."""
     system = [watts for (_, channel), watts in latest.items() if channel == "system"]
     values = system or list(latest.values())
     return values[0] if len(values) == 1 else (sum(system) if system else None)

@@ -26,7 +26,9 @@ def app(
     if json:
         console.document(plan.describe())
         return
-    meters = ", ".join(f"{meter.name} ({meter.kind})" for meter in plan.experiment.meter) or "none: power will not be known"
+    meters = (
+        ", ".join(f"{meter.name} ({meter.kind})" for meter in plan.experiment.meter) or "none: power will not be known"
+    )
     print(f"{plan.header.name}: {len(plan.steps)} steps, meters: {meters}")
     for step in plan.steps:
         parameters = "  ".join(f"{key}={value}" for key, value in step.parameters.items())

@@ -10,7 +10,9 @@ import typer
 
 def app(
     folder: Annotated[Path, typer.Argument(help="Folder of a campaign or run.")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Where the page goes; default report.html in it.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Where the page goes; default report.html in it.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file named with --output.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:

@@ -26,14 +26,16 @@ def app(
     resume: Annotated[Path | None, typer.Option(help="Go on with a campaign that was interrupted.")] = None,
     timeout: Annotated[str | None, typer.Option(help="Stop after this long (exit 124), e.g. 10min.")] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not make report.html at the end.")] = False,
-    debug_build: Annotated[bool, typer.Option("--debug-build", help="Measure although the engine is a debug build.")] = False,
+    debug_build: Annotated[
+        bool, typer.Option("--debug-build", help="Measure although the engine is a debug build.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
     """Run an experiment: load, meters, tables, report."""
     from iojoule.cli.live import live_view
     from iojoule.errors import ConfigError
-    from iojoule.experiment.resume import plan_of
     from iojoule.experiment.plan import plan_file
+    from iojoule.experiment.resume import plan_of
     from iojoule.experiment.runner import Campaign
     from iojoule.quantities import seconds
     from iojoule.store.reader import open_campaign
@@ -62,7 +64,9 @@ def finish(folder: Path, code: int, *, report: bool, json: bool) -> int:
     if report:
         page.write_text(build_report(campaign), encoding="utf-8")
     if json:
-        console.document({"campaign": str(folder), "report": str(page) if report else None, "exit": code, **summary(campaign)})
+        console.document(
+            {"campaign": str(folder), "report": str(page) if report else None, "exit": code, **summary(campaign)}
+        )
     else:
         print_campaign(campaign)
         if report:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from iojoule.meters import parse_meter
 from iojoule.quantities import Seconds
-from iojoule.targets import parse_target
-from iojoule.workloads import parse_workload
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 
@@ -23,7 +20,9 @@ class Header(BaseModel):
     name: str = Field(pattern=NAME, description="Name of the experiment; part of the campaign folder's name.")
     description: str = Field("", description="A sentence for the report.")
     seed: int = Field(1, ge=0, description="Seed of everything random: spreading, content, order.")
-    repeats: int = Field(1, ge=1, le=1000, description="How often each step is run; intervals need at least 2, better 5.")
+    repeats: int = Field(
+        1, ge=1, le=1000, description="How often each step is run; intervals need at least 2, better 5."
+    )
     order: Literal["interleaved", "grouped", "random"] = Field(
         "interleaved",
         description="Order of the steps: interleaved runs every combination once before any is repeated, so that drift "
@@ -38,14 +37,14 @@ class Header(BaseModel):
 
 
 class Experiment(BaseModel):
-    """A whole experiment file."""
+    """A whole experiment file; its targets, workloads and meters are models of their own kinds already."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     experiment: Header
-    target: list[Annotated[Any, BeforeValidator(parse_target)]] = Field(min_length=1)
-    workload: list[Annotated[Any, BeforeValidator(parse_workload)]] = Field(min_length=1)
-    meter: list[Annotated[Any, BeforeValidator(parse_meter)]] = Field(default_factory=list)
+    target: list[Any] = Field(min_length=1)
+    workload: list[Any] = Field(min_length=1)
+    meter: list[Any] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _names_differ(self) -> Experiment:

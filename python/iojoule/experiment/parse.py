@@ -64,7 +64,9 @@ def load(path: Path, settings: Sequence[str] = ()) -> Source:
     except OSError as error:
         raise ConfigError(f"cannot read the experiment: {error.strerror}", file=path) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"the experiment is not UTF-8 text: {error.reason} at byte {error.start}", file=path) from error
+        raise ConfigError(
+            f"the experiment is not UTF-8 text: {error.reason} at byte {error.start}", file=path
+        ) from error
     return loads(text, path, settings)
 
 
@@ -94,8 +96,9 @@ def loads(text: str, path: Path, settings: Sequence[str] = ()) -> Source:
 
 
 def config_error(error: ValidationError, source: Source, section: str, index: int, keys: Iterable[str]) -> ConfigError:
-    """The first complaint of pydantic, in the words of the file."""
-    first = error.errors()[0]
+    """What pydantic complains of, in the words of the file; an unknown key first, since it explains a missing one."""
+    complaints = error.errors()
+    first = next((c for c in complaints if c["type"] == "extra_forbidden"), complaints[0])
     location = [str(part) for part in first["loc"] if not isinstance(part, int)]
     key = location[-1] if location else None
     if first["type"] == "extra_forbidden" and key is not None:

@@ -14,12 +14,8 @@ from pydantic import BaseModel, ValidationError
 from iojoule.errors import ConfigError
 from iojoule.experiment.model import Experiment, Header
 from iojoule.experiment.parse import Source, config_error, load
-from iojoule.meters import parse_meter
-from iojoule.targets import TARGETS
-from iojoule.workloads import WORKLOADS
-from iojoule.workloads.base import model_of
-
-TABLES = {"target": TARGETS, "workload": WORKLOADS}
+from iojoule.experiment.sections import KINDS, model_of
+from iojoule.meters.table import driver_class, parse_meter
 
 
 @dataclass(frozen=True)
@@ -85,26 +81,26 @@ def plan_file(path: Path, settings: Sequence[str] = ()) -> Plan:
 def make_plan(source: Source) -> Plan:
     """Every combination of targets, workloads, swept values and repeats, in the order the experiment asks for."""
     header = _header(source)
-    targets = {v.name: v for v in _variants(source, "target")}
-    workloads = {v.name: v for v in _variants(source, "workload")}
+    targets, workloads = list(_variants(source, "target")), list(_variants(source, "workload"))
     meters = _meters(source)
     try:
         experiment = Experiment(
             experiment=header,
-            target=[v.model for v in targets.values()],
-            workload=[v.model for v in workloads.values()],
+            target=[v.model for v in targets],
+            workload=[v.model for v in workloads],
             meter=meters,
         )
     except ValidationError as error:
         section = str(error.errors()[0]["loc"][0]) if error.errors()[0]["loc"] else "experiment"
-        if section in TABLES and not source.raw[section]:
+        if section in KINDS and not source.raw[section]:
             raise source.error(f"an experiment needs at least one [[{section}]]", section, 0, None) from error
         raise config_error(error, source, section, 0, ()) from error
-    return Plan(source, experiment, targets, workloads, _steps(header, targets, workloads))
+    by_name = {v.name: v for v in targets}, {v.name: v for v in workloads}
+    return Plan(source, experiment, *by_name, _steps(header, targets, workloads))
 
 
-def _steps(header: Header, targets: dict[str, Variant], workloads: dict[str, Variant]) -> list[Step]:
-    cells = list(itertools.product(targets.values(), workloads.values()))
+def _steps(header: Header, targets: Sequence[Variant], workloads: Sequence[Variant]) -> list[Step]:
+    cells = list(itertools.product(targets, workloads))
     repeats = range(1, header.repeats + 1)
     if header.order == "grouped":
         order = [(cell, repeat) for cell in cells for repeat in repeats]
@@ -133,16 +129,16 @@ def _meters(source: Source) -> list[Any]:
         try:
             meters.append(parse_meter(raw))
         except ValidationError as error:
-            raise config_error(error, source, "meter", index, raw.keys()) from error
-        except ConfigError as error:
-            raise _placed(error, source, "meter", index) from error
+            raise config_error(error, source, "meter", index, _keys(driver_class(raw["kind"]).Config)) from error
+        except ValueError as error:
+            raise source.error(str(error), "meter", index, "kind", value=raw.get("kind")) from error
     return meters
 
 
 def _variants(source: Source, section: str) -> Iterator[Variant]:
     for index, raw in enumerate(source.raw[section]):
         try:
-            model = model_of(TABLES[section], raw, section)
+            model = model_of(section, raw)
         except ConfigError as error:
             raise _placed(error, source, section, index) from error
         raw = _resolved(raw, model, source.path.parent)
@@ -165,7 +161,9 @@ def _placed(error: ConfigError, source: Source, section: str, index: int) -> Con
     return error
 
 
-def _axes(raw: dict[str, Any], model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+def _axes(
+    raw: dict[str, Any], model: type[BaseModel], path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
     """Keys that hold a list where a value stands: the axes of the sweep."""
     for name, field in model.model_fields.items():
         key = field.alias or name

@@ -16,7 +16,9 @@ def plan_of(campaign: CampaignFolder) -> Plan:
     written = campaign.path / "experiment.toml"
     source = campaign.manifest.get("source")
     if source is None or not written.exists():
-        raise ConfigError(f"{campaign.path} does not hold the experiment it was begun with; only campaigns can be resumed")
+        raise ConfigError(
+            f"{campaign.path} does not hold the experiment it was begun with; only campaigns can be resumed"
+        )
     plan = make_plan(loads(written.read_text(encoding="utf-8"), Path(source["path"]), source["settings"]))
     begun = json.loads((campaign.path / "plan.json").read_text(encoding="utf-8"))
     if begun["steps"] != json.loads(json.dumps(plan.describe()["steps"])):

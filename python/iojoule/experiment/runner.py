@@ -1,4 +1,4 @@
-"""Walks a plan: one campaign folder, one run folder a step. Prepared logs and content trees are made once and shared."""
+"""Walks a plan: one campaign folder, one run folder a step; prepared logs and content trees are made once."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ class Campaign:
                 continue
             if self.brake.after_step:
                 break
-            self.note(f"step {step.index + 1}/{len(self.plan.steps)}: {step.workload} on {step.target}, repeat {step.repeat}")
+            self.note(
+                f"step {step.index + 1}/{len(self.plan.steps)}: {step.workload} on {step.target}, repeat {step.repeat}"
+            )
             folder = _fresh(campaign.path / "runs" / step.folder)
             status = run_step(context, step, folder, facts)
             campaign.manifest["runs"].append({"folder": f"runs/{folder.name}", "status": status, "step": step.index})
@@ -103,7 +105,11 @@ class Campaign:
         for target in self.plan.targets.values():
             for name, facts in prepared.items():
                 own = getattr(target.model, "content", None)
-                place = campaign / "content" / Path(facts["objects"]).name.removesuffix(".objects.parquet") if own is None else own
+                place = (
+                    campaign / "content" / Path(facts["objects"]).name.removesuffix(".objects.parquet")
+                    if own is None
+                    else own
+                )
                 places[target.name, name] = place
                 if getattr(target.model, "url", None) is not None or place in built:
                     continue
@@ -111,9 +117,10 @@ class Campaign:
                 made = json.loads(_native.build_content(facts["objects"], str(place), self.plan.header.seed))
                 built.add(place)
                 rate = made["bytes"] / max(made["seconds"], 1e-9)
-                self.note(f"content of {name}: {made['files']:,} files, {made['bytes'] / 1e6:,.1f} MB, {rate / 1e6:,.0f} MB/s")
-                if made.get("unplaceable"):
-                    self.note(f"warning: {len(made['unplaceable'])} objects of {name} cannot be files; their requests will fail")
+                size = made["bytes"] / 1e6
+                self.note(f"content of {name}: {made['files']:,} files, {size:,.1f} MB, {rate / 1e6:,.0f} MB/s")
+                if lost := len(made.get("unplaceable", [])):
+                    self.note(f"warning: {lost} objects of {name} cannot be files; their requests will fail")
         return places
 
     def _may_fill(self, place: Path) -> None:

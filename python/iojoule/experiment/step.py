@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,11 @@ from typing import Any
 
 from iojoule.errors import HostError, IojouleError, RunFailed
 from iojoule.experiment.plan import Plan, Step
+from iojoule.meters.base import Reading
+from iojoule.meters.supervisor import MeterSet
+from iojoule.store.schema import READINGS
 from iojoule.store.writer import RunWriter
+from iojoule.targets.running import RunningTarget, open_target
 
 TICK_S = 0.1
 METER_START_S = 20.0
@@ -61,7 +65,7 @@ class Brake:
         return self.pulls >= 2 or self.timed_out
 
 
-class Interrupted(Exception):
+class Interrupted(Exception):  # noqa: N818 - being stopped is no error
     """The step was stopped before its end; what it recorded is kept."""
 
 
@@ -107,20 +111,21 @@ def run_step(context: StepContext, step: Step, folder: Path, facts: Mapping[str,
 
 
 def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack, figures: Figures) -> None:
-    from iojoule.meters.supervisor import MeterSet
-    from iojoule.targets import open_target
 
     plan = context.plan
-    header = plan.header
     began = time.monotonic_ns()
     content = context.content[step.target, step.workload]
-    target = stack.enter_context(open_target(plan.targets[step.target].model, content, run.path / "raw" / "target"))
+    folder = run.path / "raw" / "target"
+    folder.mkdir()
+    target = stack.enter_context(open_target(plan.targets[step.target].model, content, folder))
     run.manifest["target"] |= target.describe()
+    for text in target.warnings:
+        run.event("warning", text=text)
     lock = threading.Lock()
 
-    def keep(meter: str, rows: list[dict[str, Any]]) -> None:
+    def keep(meter: str, readings: Sequence[Reading]) -> None:
         with lock:
-            run.readings(rows)
+            run.readings([_row(meter, reading) for reading in readings])
 
     def note(meter: str, kind: str, text: str) -> None:
         figures.note = f"{meter}: {text}"
@@ -131,22 +136,23 @@ def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack,
     stack.callback(lambda: _close(meters, run))
     meters.start()
     missing = meters.wait_first_good(METER_START_S)
-    run.manifest["meters"] = meters.describe()
+    run.manifest["meters"] = meters.descriptions()
     run.save()
     if missing:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in missing.items())
         raise HostError(
-            f"no good reading within {METER_START_S:g} s from: {', '.join(missing)}",
-            missing=missing[0],
-            remedy="look at raw/<meter>.log in the run folder; try the meter alone, or take it out of the experiment",
+            f"no good reading to begin with: {reasons}",
+            missing=next(iter(missing)),
+            remedy="look at raw/<meter>.log in the run folder, or take the meter out of the experiment",
         )
     watch = _Watch(context, run, meters, target, figures, lock)
     run.phase("prepare", began, time.monotonic_ns())
-    watch.idle("idle", header.idle)
-    _drive(context, step, run, target.url, watch)
-    watch.rest(meters.trailing_s())
+    watch.idle("idle", plan.header.idle)
+    _drive(context, step, run, target, watch)
+    watch.rest(max((2 * meter.interval for meter in plan.experiment.meter), default=0.0))
 
 
-def _drive(context: StepContext, step: Step, run: RunWriter, url: str, watch: _Watch) -> None:
+def _drive(context: StepContext, step: Step, run: RunWriter, target: RunningTarget, watch: _Watch) -> None:
     """Run the workload on a thread of its own, so that this one can watch and answer Ctrl-C."""
     from iojoule._native import Progress
 
@@ -157,7 +163,8 @@ def _drive(context: StepContext, step: Step, run: RunWriter, url: str, watch: _W
     def work() -> None:
         try:
             prepared = context.prepared[step.workload]
-            outcome.append(workload.run(url, run.path, prepared, progress, context.plan.header.seed))
+            seed = context.plan.header.seed
+            outcome.append(workload.run(target.url, target.certificate, run.path, prepared, progress, seed))
         except BaseException as error:
             outcome.append(error)
 
@@ -188,7 +195,13 @@ class _Watch:
     """Looks after a running step: figures for the live view, clock pairs, a server that died."""
 
     def __init__(
-        self, context: StepContext, run: RunWriter, meters: Any, target: Any, figures: Figures, lock: threading.Lock
+        self,
+        context: StepContext,
+        run: RunWriter,
+        meters: MeterSet,
+        target: RunningTarget,
+        figures: Figures,
+        lock: threading.Lock,
     ) -> None:
         self.context, self.run, self.meters, self.target = context, run, meters, target
         self.figures, self.lock = figures, lock
@@ -204,12 +217,15 @@ class _Watch:
                 setattr(figures, key, value)
         if snapshot:
             figures.phase = str(snapshot["phase"] or figures.phase)
-        alive = self.target.alive()
+        # A foreign server is not asked: the question would be load.
+        alive = self.target.pid is None or self.target.alive()
         with self.lock:
             if alive != self.server_up:
                 self.run.event("server_up" if alive else "server_down")
             self.run.tick()
         self.server_up = alive
+        if self.meters.failure is not None:
+            raise self.meters.failure
         self.context.show(figures)
 
     def idle(self, phase: str, seconds: float) -> None:
@@ -231,7 +247,12 @@ class _Watch:
             time.sleep(min(TICK_S, left))
 
 
-def _close(meters: Any, run: RunWriter) -> None:
+def _row(meter: str, reading: Reading) -> dict[str, Any]:
+    columns = {name: getattr(reading, name) for name in READINGS.names if name not in ("meter", "quality")}
+    return {"meter": meter, **columns, "quality": reading.flags}
+
+
+def _close(meters: MeterSet, run: RunWriter) -> None:
     finals = meters.close()
     if finals:
         run.manifest["meter_finals"] = finals

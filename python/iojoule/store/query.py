@@ -16,7 +16,11 @@ def query(campaign: CampaignFolder, sql: str) -> pa.Table:
 
     connection = duckdb.connect()
     facts = [
-        {"run": run.path.name, "status": run.status, **{k: v for k, v in run.manifest["step"].items() if k != "parameters"}}
+        {
+            "run": run.path.name,
+            "status": run.status,
+            **{k: v for k, v in run.manifest["step"].items() if k != "parameters"},
+        }
         for run in campaign.runs
     ]
     connection.register("runs", pa.Table.from_pylist(facts))

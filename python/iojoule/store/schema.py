@@ -22,4 +22,4 @@ READINGS = pa.schema(
     ],
     metadata={"iojoule.schema_version": str(SCHEMA_VERSION)},
 )
-"""One row a reading: a value over the window ``[start_ns, end_ns]`` of host time; ``quality`` is flags, space-separated."""
+"""One row a reading: a value over the window ``[start_ns, end_ns]`` of host time; ``quality``: flags and spaces."""

@@ -29,7 +29,7 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Replace ``path`` in one step: a reader sees the old document or the new one, never half of either."""
     fresh = path.with_name(path.name + ".new")
     fresh.write_text(json.dumps(document, indent=1, default=str) + "\n", encoding="utf-8")
-    os.replace(fresh, path)
+    fresh.replace(path)
 
 
 def clock_pair() -> tuple[int, int]:
@@ -90,12 +90,15 @@ class CampaignWriter(_Folder):
     def reopen(cls, path: Path, manifest: dict[str, Any]) -> CampaignWriter:
         """The writer of a campaign that was interrupted and goes on."""
         campaign = cls.__new__(cls)
-        campaign.path, campaign.manifest = path, {
-            **manifest,
-            "status": "running",
-            "exit": None,
-            "process": process_stamp(os.getpid()),
-        }
+        campaign.path, campaign.manifest = (
+            path,
+            {
+                **manifest,
+                "status": "running",
+                "exit": None,
+                "process": process_stamp(os.getpid()),
+            },
+        )
         campaign.save()
         return campaign
 

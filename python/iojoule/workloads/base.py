@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from iojoule.errors import ConfigError
 from iojoule.quantities import Seconds
 
 WORKLOADS = {
@@ -48,26 +46,12 @@ class Workload(Protocol):
         """Make what every run of this workload needs under ``folder``, once; returns facts for the manifest.
         ``objects`` in it is the objects table a content tree is made from."""
 
-    def run(self, url: str, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
-        """Drive the target at ``url`` and record under ``run``; returns the engine's summary."""
+    def run(
+        self, url: str, ca: Path | None, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int
+    ) -> dict[str, Any]:
+        """Drive the target at ``url`` (trusting ``ca``) and record under ``run``; returns the engine's summary."""
 
 
-def parse_workload(raw: Any) -> Any:
-    """The model of one ``[[workload]]`` section; ConfigError for an unknown kind."""
-    if not isinstance(raw, dict):
-        return raw
-    return model_of(WORKLOADS, raw, "workload").model_validate(raw)
-
-
-def model_of(table: Mapping[str, str], raw: Mapping[str, Any], section: str) -> Any:
-    """The model class a section's ``kind`` names."""
-    kind = raw.get("kind")
-    if kind not in table:
-        if kind is None:
-            raise ConfigError(f"[[{section}]] needs a kind", key=f"{section}.kind", allowed=sorted(table))
-        error = ConfigError.unknown_key(str(kind), table)
-        raise ConfigError(
-            f"{kind!r} is no kind of {section}", key=f"{section}.kind", value=kind, allowed=sorted(table), nearest=error.nearest
-        )
-    module, name = table[kind].split(":")
-    return getattr(import_module(module), name)
+def text_of(path: Path | None) -> str | None:
+    """A path as the engine takes it."""
+    return None if path is None else str(path)

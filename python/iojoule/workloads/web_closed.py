@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from iojoule.quantities import Seconds, Size
-from iojoule.workloads.base import Limits, Progress
+from iojoule.workloads.base import Limits, Progress, text_of
 
 
 class WebClosed(BaseModel):
@@ -34,7 +34,9 @@ class WebClosed(BaseModel):
     threads: int = Field(1, ge=1, description="Engine threads.")
     ca: Path | None = Field(None, description="Certificate authority for https, in PEM.")
     insecure: bool = Field(False, description="Accept any certificate.")
-    limits: Limits = Field(default_factory=Limits, description="Only used by replays; kept so that all workloads have it.")
+    limits: Limits = Field(
+        default_factory=Limits, description="Only used by replays; kept so that all workloads have it."
+    )
 
     @model_validator(mode="after")
     def _has_an_end(self) -> WebClosed:
@@ -50,7 +52,9 @@ class WebClosed(BaseModel):
                 _equal_files(objects, self.files, self.file_size)
         return {"objects": str(objects)}
 
-    def run(self, url: str, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
+    def run(
+        self, url: str, ca: Path | None, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int
+    ) -> dict[str, Any]:
         from iojoule import _native
 
         config = {
@@ -65,7 +69,7 @@ class WebClosed(BaseModel):
             "seed": seed,
             "timeout_ns": round(self.timeout * 1e9),
             "threads": self.threads,
-            "tls": {"ca": None if self.ca is None else str(self.ca), "insecure": self.insecure},
+            "tls": {"ca": text_of(self.ca or ca), "insecure": self.insecure},
             "run": str(run),
         }
         summary: dict[str, Any] = json.loads(_native.http_closed(json.dumps(config), progress))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from iojoule.errors import ConfigError
 from iojoule.quantities import Seconds
-from iojoule.workloads.base import Limits, Progress
+from iojoule.workloads.base import Limits, Progress, text_of
 
 
 class Prepare(BaseModel):
@@ -24,7 +24,9 @@ class Prepare(BaseModel):
     spread: bool = Field(True, description="Spread requests inside the second their stamp names (seeded).")
     since: str | None = Field(None, description="First instant kept: date, or date and time, in the log's own zone.")
     until: str | None = Field(None, description="First instant no longer kept.")
-    cut: list[str] = Field(default_factory=list, description="Rules of what to leave out: robots, attacks, host=..., path=...")
+    cut: list[str] = Field(
+        default_factory=list, description="Rules of what to leave out: robots, attacks, host=..., path=..."
+    )
 
 
 class WebReplay(BaseModel):
@@ -36,7 +38,9 @@ class WebReplay(BaseModel):
     kind: Literal["web_replay"]
     log: list[Path] = Field(default_factory=list, description="Access logs, read as one; plain or compressed.")
     replay: Path | None = Field(None, description="A replay table made by `iojoule weblog prepare`, instead of log.")
-    prepare_options: Prepare = Field(default_factory=Prepare, alias="prepare", description="How log becomes a replay table.")
+    prepare_options: Prepare = Field(
+        default_factory=Prepare, alias="prepare", description="How log becomes a replay table."
+    )
     speedup: float = Field(1.0, gt=0, description="How many seconds of the trace pass in one.")
     fit: Seconds | None = Field(None, gt=0, description="Choose speedup so that the whole trace takes this long.")
     warmup: Seconds = Field(0.0, description="Span at the start of the trace that is played but reported apart.")
@@ -49,7 +53,8 @@ class WebReplay(BaseModel):
         "per_request", description="per_request opens one each; per_client keeps one alive per client; pool shares all."
     )
     waiting: Literal["sleep", "hybrid", "spin"] = Field(
-        "hybrid", description="How a deadline is waited for: sleep is cheapest, spin the most exact, hybrid spins the end."
+        "hybrid",
+        description="How a deadline is waited for: sleep is cheapest, spin the most exact, hybrid spins the end.",
     )
     timeout: Seconds = Field(30.0, gt=0, description="A request that takes longer is recorded as timeout.")
     drain: Seconds = Field(30.0, description="How long answers are awaited after the last request; then client_stop.")
@@ -96,7 +101,9 @@ class WebReplay(BaseModel):
         facts: dict[str, Any] = json.loads(native.weblog_prepare(json.dumps(request)))
         return facts
 
-    def run(self, url: str, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
+    def run(
+        self, url: str, ca: Path | None, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int
+    ) -> dict[str, Any]:
         from iojoule import _native
 
         speedup = prepared["speedup"]
@@ -114,7 +121,7 @@ class WebReplay(BaseModel):
             "drain_ns": round(self.drain * 1e9),
             "threads": self.threads,
             "host": self.host,
-            "tls": {"ca": None if self.ca is None else str(self.ca), "insecure": self.insecure},
+            "tls": {"ca": text_of(self.ca or ca), "insecure": self.insecure},
             "run": str(run),
         }
         summary: dict[str, Any] = json.loads(_native.http_replay(json.dumps(config), progress))
@@ -129,5 +136,7 @@ def _span_s(replay: Path) -> float:
     except (OSError, ValueError) as error:
         raise ConfigError(f"{replay} cannot be read as a replay table: {error}", key="workload.replay") from error
     if metadata.get(b"iojoule.kind") != b"replay":
-        raise ConfigError(f"{replay} is not a replay table; make one with `iojoule weblog prepare`", key="workload.replay")
+        raise ConfigError(
+            f"{replay} is not a replay table; make one with `iojoule weblog prepare`", key="workload.replay"
+        )
     return int(metadata[b"iojoule.span_ns"]) / 1e9
