@@ -18,17 +18,17 @@ class HttpTarget(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(min_length=1, description="name in tables and pictures")
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="Name in tables, pictures and folders.")
     kind: Literal["http"] = "http"
-    url: str | None = Field(None, description="a server that runs already, for example http://10.0.0.7:8080/")
-    server: ServerName | None = Field(None, description="a server that iojoule starts and stops")
-    content: Path | None = Field(None, description="directory to serve; made from the workload if left out")
-    port: int | None = Field(None, ge=1, le=65535, description="loopback port; a free one if left out")
-    workers: int = Field(1, ge=1, le=1024, description="processes (nginx, apache2) or threads (builtin)")
-    max_connections: int = Field(1024, ge=1, le=1_000_000, description="open connections the server accepts in all")
-    keepalive_timeout: Seconds = Field(75.0, description="how long an idle connection is kept; 0s closes at once")
-    tls: bool = Field(False, description="HTTPS with a self-signed certificate made for the run")
-    directives: str = Field("", description="more lines for the server's own configuration file")
+    url: str | None = Field(None, description="A server that runs already, for example http://10.0.0.7:8080/.")
+    server: ServerName | None = Field(None, description="A server that iojoule starts and stops.")
+    content: Path | None = Field(None, description="Directory to serve; made from the workload if left out.")
+    port: int | None = Field(None, ge=1, le=65535, description="Loopback port; a free one if left out.")
+    workers: int = Field(1, ge=1, le=1024, description="Processes (nginx, apache2) or threads (builtin).")
+    max_connections: int = Field(1024, ge=1, le=1_000_000, description="Open connections the server accepts in all.")
+    keepalive_timeout: Seconds = Field(75.0, description="How long an idle connection is kept; 0s closes at once.")
+    tls: bool = Field(False, description="HTTPS with a self-signed certificate made for the run.")
+    directives: str = Field("", description="More lines for the server's own configuration file.")
 
     @field_validator("url")
     @classmethod
