@@ -204,6 +204,28 @@ def test_more_directives_reach_the_server(name: str, content: Path, open_folder:
         connection.close()
 
 
+@pytest.mark.parametrize(("keeps", "sockets"), [("0s", 2), ("30s", 1)])
+def test_an_idle_connection_is_kept_as_long_as_said(
+    name: str, content: Path, open_folder: Path, keeps: str, sockets: int
+) -> None:
+    with open_target(target(name, keepalive_timeout=keeps), content, open_folder / "server") as running:
+        connection = connect(running.url)
+        ours = set()
+        for _ in range(2):
+            connection.request("GET", "/deep/er/page.html")
+            ours.add(connection.sock.getsockname())
+            connection.getresponse().read()
+        assert len(ours) == sockets
+
+
+def test_a_short_idle_time_is_understood_by_the_server(name: str, content: Path, open_folder: Path) -> None:
+    with open_target(target(name, keepalive_timeout="250ms"), content, open_folder / "server") as running:
+        connection = connect(running.url)
+        connection.request("GET", "/deep/er/page.html")
+        connection.getresponse().read()
+        assert connection.sock.recv(1) == b"", "an idle connection is closed by the server in the end"
+
+
 def test_tls_is_served_with_a_certificate_a_client_can_be_told_to_trust(
     name: str, content: Path, open_folder: Path, require: Require
 ) -> None:

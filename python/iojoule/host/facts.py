@@ -55,7 +55,7 @@ def engine() -> dict[str, Any]:
         return {"present": False, "debug": None}
     from iojoule import _native
 
-    return {"present": True, "debug": getattr(_native, "DEBUG", None)}
+    return {"present": True, "debug": _native.DEBUG_BUILD}
 
 
 def kernel(root: Path) -> dict[str, Any]:

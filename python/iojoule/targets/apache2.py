@@ -45,7 +45,8 @@ def _config(job: Job, root: Path, user: str | None) -> str:
         for name in modules
         if (MODULES / f"mod_{name}.so").exists()  # the others are compiled in
     )
-    keep_alive = f"On\nKeepAliveTimeout {config.keepalive_timeout:g}" if config.keepalive_timeout >= 1 else "Off"
+    idle_ms = round(config.keepalive_timeout * 1000)
+    keep_alive = f"On\nKeepAliveTimeout {idle_ms}ms" if idle_ms else "Off"
     tls = ""
     if job.certificate:
         tls = (

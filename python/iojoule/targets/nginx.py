@@ -55,7 +55,7 @@ http {{
     server_tokens on;
     sendfile on;
     tcp_nopush on;
-    keepalive_timeout {config.keepalive_timeout:g}s;
+    keepalive_timeout {round(config.keepalive_timeout * 1000)}ms;
     keepalive_requests 1000000000;
     reset_timedout_connection on;
     types {{
