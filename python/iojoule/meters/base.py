@@ -57,7 +57,7 @@ class Accuracy:
     range: float
 
     def half_width(self, value: float) -> float:
-        """Half-width of the interval at ``value``, in the unit of the range; a negative value has the one of its size."""
+        """Half-width of the interval at ``value``, in the unit of the range, from its absolute value."""
         return self.rdg_pct / 100 * abs(value) + self.rng_pct / 100 * self.range
 
     def u(self, value: float) -> float:

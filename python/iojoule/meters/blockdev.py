@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def device_of(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> tuple[str | None, str]:
-    """Name of the whole disk under ``path`` and how it was found. None when the file system has no disk of this host."""
+    """Name of the whole disk under ``path`` and how it was found. None when it is on no disk of this host."""
     device = os.stat(path).st_dev  # noqa: PTH116 - st_dev of the path as given, links followed
     number, source = f"{os.major(device)}:{os.minor(device)}", ""
     if os.major(device) == 0:

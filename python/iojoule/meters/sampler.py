@@ -1,7 +1,8 @@
 """The process of one meter: ``python -m iojoule.meters.sampler``.
 
-One JSON line comes in on stdin, ``{"meter": {...}, "raw": path or null, "after": {...}}``. JSON lines go out on stdout:
-``{"describe": ...}``, ``{"readings": [...]}``, ``{"event": "lost|retry|back|fatal|warning", "text": ...}`` and at the end ``{"final": ...}``. The line ``stop``, or the end of stdin, ends it; so does the death of its parent.
+One JSON line comes in on stdin, ``{"meter": {...}, "raw": path or null, "after": {...}}``. JSON lines go out on
+stdout: ``{"describe": ...}``, ``{"readings": [...]}``, ``{"event": "lost|retry|back|fatal|warning", "text": ...}``
+and at the end ``{"final": ...}``. The line ``stop``, or the end of stdin, ends it; so does the death of its parent.
 """
 
 from __future__ import annotations

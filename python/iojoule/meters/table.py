@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from iojoule.meters.config import MeterConfig
 
 DRIVERS = {
+    "hwmon": "iojoule.meters.hwmon:Hwmon",
+    "powercap": "iojoule.meters.powercap:Powercap",
     "utilisation": "iojoule.meters.utilisation:Utilisation",
+    "yokogawa_wt310": "iojoule.meters.yokogawa_wt310:YokogawaWt310",
 }
 
 

@@ -1,8 +1,8 @@
 """A model of power from activity: ``P = idle + busy_cpu·ΔP_cpu + Σ busy_disk·ΔP_disk``. Not a measurement.
 
 Busy times are those of the kernel: ``io_ticks`` (field 13 of /proc/diskstats, milliseconds in which at least one
-request was in flight, u32 and wrapping) and the first line of /proc/stat. Value and time of a window come from the same pair
-of reads. A busy share is not clamped to 1: what the kernel books late is missing from the window before.
+request was in flight, u32 and wrapping) and the first line of /proc/stat. Value and time of a window come from the
+same pair of reads. A busy share is not clamped to 1: what the kernel books late is missing from the window before.
 """
 
 from __future__ import annotations

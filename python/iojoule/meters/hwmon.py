@@ -1,0 +1,203 @@
+"""Power and energy sensors of the board and of add-on chips (INA2xx, LTC29xx, ...) through Linux hwmon.
+
+Units as in the kernel's Documentation/hwmon/sysfs-interface: power µW, energy µJ, in mV, curr mA, intervals ms. Where
+a chip averages, the average over its interval is read; else instants.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from iojoule.meters import base
+from iojoule.meters.base import Channel, Description, Fatal, NoRawLog, RawLog, Reading, Retry, read
+from iojoule.meters.config import MeterConfig
+from iojoule.meters.counter import EnergyCounter
+from iojoule.meters.sysfs import number, optional_number, optional_text
+
+#: Codes for "no value" seen from drivers and firmware, also multiplied into the unit of the attribute.
+_CODES = (2**32 - 1, 2**31 - 1)
+SENTINELS = {code * scale for code in _CODES for scale in (1, 10**3, 10**6)} | {2**64 - 1, 2**63 - 1}
+_ATTRIBUTE = re.compile(r"(power|energy)(\d+)_(input|average)")
+
+
+class ChannelNote(BaseModel):
+    """What only the person at the bench knows of a sensor: what it feeds, and how good it is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    role: base.Role = "other"
+    drive: str | None = None
+    boundary: base.Boundary = "dc_rail"
+    u_rel: float | None = Field(default=None, ge=0, le=1)
+    u_abs: float | None = Field(default=None, ge=0)
+    contains: tuple[str, ...] = ()
+
+
+class HwmonConfig(MeterConfig):
+    kind: Literal["hwmon"] = "hwmon"
+    root: Path = Path("/sys/class/hwmon")
+    #: The sensors to read, ``"ina226.power1"``, each with its note; every power and energy sensor when empty.
+    channels: dict[str, ChannelNote] = Field(default_factory=dict)
+    #: Rails without a power register: channel → (voltage, current), ``{"5v" = ["ina226.in1", "ina226.curr1"]}``.
+    pairs: dict[str, tuple[str, str]] = Field(default_factory=dict)
+    #: The most watts a counted sensor can see.
+    p_max_w: float = Field(default=10_000.0, gt=0)
+
+
+@dataclass(slots=True)
+class Sensor:
+    """A channel and the attributes it is read from: one, or voltage and current that are multiplied."""
+
+    channel: Channel
+    paths: tuple[Path, ...]
+    scale: float
+    window_s: float = 0.0
+    counter: EnergyCounter | None = field(default=None)
+
+
+class Hwmon:
+    """One channel per power or energy sensor."""
+
+    Config: ClassVar[type[HwmonConfig]] = HwmonConfig
+
+    def __init__(self, config: HwmonConfig, raw: RawLog | None = None) -> None:
+        self.config, self.raw = config, raw or NoRawLog()
+        self.sensors: list[Sensor] = []
+        self.chips: dict[str, Path] = {}
+
+    @property
+    def poll_s(self) -> float:
+        """Never faster than an averaging chip makes windows: they would overlap, and their energy count twice."""
+        return max([self.config.interval, *(sensor.window_s for sensor in self.sensors)])
+
+    def configure(self) -> None:
+        places = sorted(path for path in self.config.root.glob("hwmon*") if (path / "name").exists())
+        names = [optional_text(path / "name") or "unnamed" for path in places]
+        self.chips = {
+            name if names.count(name) == 1 else f"{name}@{path.name}": path
+            for name, path in zip(names, places, strict=True)
+        }
+        found = {
+            f"{chip}.{match[1]}{match[2]}": chip
+            for chip, path in self.chips.items()
+            for file in sorted(path.iterdir())
+            if (match := _ATTRIBUTE.fullmatch(file.name))
+        }
+        wanted = {*self.config.channels} - {*self.config.pairs}
+        if missing := wanted - found.keys():
+            raise Fatal(f"no sensor {', '.join(sorted(missing))} under {self.config.root} (there are: {_list(found)})")
+        self.sensors = [self._sensor(name, chip) for name, chip in found.items() if name in wanted or not wanted]
+        self.sensors += [self._pair(name, *pair) for name, pair in self.config.pairs.items()]
+        if not self.sensors:
+            raise Fatal(f"no power or energy sensor under {self.config.root} (chips: {_list(self.chips)})")
+
+    def _sensor(self, name: str, chip: str) -> Sensor:
+        path, attribute = self.chips[chip], name.rpartition(".")[2]
+        if attribute.startswith("energy"):
+            # Energy and power of one number are the same rail: a total counts the energy alone.
+            twin = attribute.replace("energy", "power")
+            inside = (f"{chip}.{twin}",) if any(path.glob(f"{twin}_*")) else ()
+            counter = EnergyCounter(2**64 * 1000, self.config.p_max_w)
+            channel = self._channel(name, "energy", "J", "counter", inside, counter.modulus_nj * 1e-9)
+            return Sensor(channel, (path / f"{attribute}_input",), 1e-6, counter=counter)
+        if (path / f"{attribute}_average").exists():
+            every_ms = optional_number(path / f"{attribute}_average_interval") or optional_number(
+                path / "update_interval"
+            )
+            window_s = every_ms * 1e-3 if every_ms else self.config.interval
+            return Sensor(
+                self._channel(name, "power", "W", "window_mean"), (path / f"{attribute}_average",), 1e-6, window_s
+            )
+        return Sensor(self._channel(name, "power", "W", "instant"), (path / f"{attribute}_input",), 1e-6)
+
+    def _pair(self, name: str, voltage: str, current: str) -> Sensor:
+        paths = []
+        for source in (voltage, current):
+            chip, _, attribute = source.rpartition(".")
+            path = self.chips.get(chip, self.config.root) / f"{attribute}_input"
+            if not path.exists():
+                raise Fatal(f"pair {name}: no sensor {source} under {self.config.root} (chips: {_list(self.chips)})")
+            paths.append(path)
+        return Sensor(self._channel(name, "power", "W", "instant"), tuple(paths), 1e-6)
+
+    def _channel(
+        self,
+        name: str,
+        quantity: str,
+        unit: str,
+        kind: base.Kind,
+        inside: tuple[str, ...] = (),
+        modulus: float | None = None,
+    ) -> Channel:
+        note = self.config.channels.get(name, ChannelNote())
+        known: dict[str, Any] = {"drive": note.drive, "u_rel": note.u_rel, "u_abs": note.u_abs, "modulus": modulus}
+        known["role"] = "drive" if note.drive and note.role == "other" else note.role
+        known["contains"] = tuple(dict.fromkeys((*note.contains, *inside)))
+        return Channel(name, quantity, unit, note.boundary, kind, **known)
+
+    def describe(self) -> Description:
+        identity: dict[str, Any] = {"root": str(self.config.root)}
+        identity["chips"] = {chip: path.name for chip, path in self.chips.items()}
+        labels = {
+            s.channel.id: optional_text(Path(f"{str(s.paths[0]).rpartition('_')[0]}_label")) for s in self.sensors
+        }
+        identity["labels"] = {channel: label for channel, label in labels.items() if label}
+        identity["windows_s"] = {sensor.channel.id: sensor.window_s for sensor in self.sensors if sensor.window_s}
+        return Description(identity, tuple(sensor.channel for sensor in self.sensors))
+
+    def start(self) -> None:
+        for sensor in self.sensors:
+            if sensor.counter:
+                self._read(sensor)
+
+    def next(self, deadline_ns: int) -> list[Reading]:
+        """A sensor that fails does not take the others with it, unless all fail."""
+        readings, failures = [], []
+        for sensor in self.sensors:
+            try:
+                readings += self._read(sensor)
+            except Retry as error:
+                failures.append(error)
+                now_ns = time.monotonic_ns()
+                readings.append(read(sensor.channel, now_ns, now_ns, 0, math.nan, "invalid"))
+        if len(failures) == len(self.sensors):
+            raise failures[0]
+        return readings
+
+    def _read(self, sensor: Sensor) -> list[Reading]:
+        looks = [number(path) for path in sensor.paths]
+        codes = [code for code, _ in looks]
+        first, last = looks[0][1], looks[-1][1]
+        at_ns = (first.before_ns + last.after_ns) // 2
+        u_ns = int((last.after_ns - first.before_ns) / 2 / math.sqrt(3))
+        self.raw.received(f"{at_ns} {sensor.channel.id} {' '.join(map(str, codes))}\n".encode())
+        value = math.prod(codes) * sensor.scale
+        flags = ("sentinel", "invalid") if SENTINELS.intersection(codes) else ()
+        if sensor.counter is None:
+            start_ns = at_ns - int(sensor.window_s * 1e9)
+            # An average is refreshed at an unknown instant of its window.
+            u_ns = int(math.hypot(u_ns, (at_ns - start_ns) / math.sqrt(12)))
+            return [read(sensor.channel, start_ns, at_ns, u_ns, value, *flags)]
+        if flags:
+            return [read(sensor.channel, at_ns, at_ns, u_ns, value, *flags)]
+        step = sensor.counter.look(at_ns, codes[0] * 1000)
+        return [read(sensor.channel, step[0], at_ns, u_ns, step[1], *step[2])] if step else []
+
+    def sync(self) -> base.ClockProbe | None:
+        return None
+
+    def stop(self) -> dict[str, Any] | None:
+        return None
+
+    def close(self) -> None:
+        self.sensors = []
+
+
+def _list(names: Any) -> str:
+    return ", ".join(sorted(names)) or "none"
