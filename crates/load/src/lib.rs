@@ -1,1 +1,41 @@
-//! to be written
+//! Real load, timed exactly, one record per request.
+//!
+//! 1. [`ReplayConfig`] and [`ClosedConfig`] say what to do; [`replay`] and [`closed`] do it and return a
+//!    [`Summary`]. [`Control`] ends them early.
+//! 2. A replay is read ahead (`trace`), planned against one epoch (`schedule`), put on connections (`assign`); the
+//!    closed loop (`closed`) does without the three.
+//! 3. Each engine thread turns one event loop (`engine`) over its `connections`: sockets (`socket`, `tls`, `epoll`)
+//!    and the answers that come in on them (`response`, `chunked`).
+//! 4. A `crew` of threads records through [`iojoule_record`]; every request is one row, whatever became of it.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod assign;
+mod chunked;
+mod closed;
+mod columns;
+mod config;
+mod connection;
+mod connections;
+mod control;
+mod crew;
+mod engine;
+mod epoll;
+mod error;
+mod replay;
+mod response;
+mod schedule;
+mod socket;
+mod summary;
+mod tally;
+mod tls;
+mod trace;
+mod url;
+mod wire;
+
+pub use closed::closed;
+pub use config::{AtCap, ClosedConfig, ConnectionMode, Order, ReplayConfig, TlsConfig, Waiting};
+pub use control::{Control, Wish};
+pub use error::LoadError;
+pub use replay::replay;
+pub use summary::{Lateness, PhaseSpan, Summary};

@@ -1,0 +1,538 @@
+//! The connections of one engine thread: opens them, sends requests, reads answers, and records every request once
+//! it is over. Which request goes on which connection is decided elsewhere; this room only says [`After`] each step
+//! what has become of the connection.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use iojoule_record::{ErrorClass, Lane, Live, Op, RecordError, Request, clock};
+
+use crate::LoadError;
+use crate::connection::{Connection, State};
+use crate::epoll::{ENDED, Epoll, READABLE, WRITABLE};
+use crate::response::Progress;
+use crate::socket::{self, Dialler};
+use crate::tally::Tally;
+use crate::tls::{TlsStarter, Transport};
+use crate::wire::Order;
+
+/// One read takes up to this many bytes; a body with more to come is discarded in the kernel.
+const BUFFER: usize = 64 * 1024;
+/// Most bytes discarded in one call, so that one fast body does not hold up the others.
+const DISCARD: u64 = 4 * 1024 * 1024;
+/// How long, and how many at once, answered connections wait for the server to close.
+const LINGER_NS: i64 = 1_000_000_000;
+pub(crate) const MAX_LINGERING: usize = 512;
+
+/// What has become of a connection after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// It goes on.
+    Busy,
+    /// Its request is over and it can carry another.
+    Idle(usize),
+    /// It is closed, and its request, if it had one, is over.
+    Gone { client: u32, refused: bool },
+}
+
+/// What all connections of a load have in common.
+#[derive(Clone)]
+pub(crate) struct Dialling {
+    pub to: SocketAddr,
+    pub tls: Option<TlsStarter>,
+    pub timeout_ns: i64,
+    pub keep_alive_ns: i64,
+    /// False: each connection carries one request.
+    pub reuse: bool,
+}
+
+pub(crate) struct Connections {
+    pub epoll: Epoll,
+    pub tally: Tally,
+    /// Connections that are neither free nor lingering.
+    pub open: usize,
+    pub in_flight: usize,
+    dialling: Dialling,
+    dialler: Dialler,
+    places: Vec<Connection>,
+    free: Vec<usize>,
+    /// Idle connections, longest idle first.
+    idle: BTreeSet<(i64, usize)>,
+    timers: BinaryHeap<Reverse<(i64, usize)>>,
+    lingering: VecDeque<(usize, u32)>,
+    buffer: Box<[u8]>,
+    lane: Lane,
+    live: Arc<Live>,
+    unpublished: Unpublished,
+    streams: StreamNumbers,
+}
+
+/// Numbers of connections are unique over all threads: thread `t` of `n` counts `t, t + n, t + 2n, …`.
+pub(crate) struct StreamNumbers {
+    pub next: u32,
+    pub step: u32,
+}
+
+/// Live figures of one turn of the loop, told to the outside at its end.
+#[derive(Default)]
+struct Unpublished {
+    issued: u64,
+    done: u64,
+    errors: u64,
+    bytes: u64,
+    in_flight: usize,
+}
+
+impl Connections {
+    pub fn new(dialling: Dialling, lane: Lane, live: Arc<Live>, streams: StreamNumbers) -> Result<Self, LoadError> {
+        Ok(Self {
+            epoll: Epoll::new()?,
+            tally: Tally::new(),
+            open: 0,
+            in_flight: 0,
+            dialler: Dialler::new(dialling.to),
+            dialling,
+            places: Vec::new(),
+            free: Vec::new(),
+            idle: BTreeSet::new(),
+            timers: BinaryHeap::new(),
+            lingering: VecDeque::new(),
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            lane,
+            live,
+            unpublished: Unpublished::default(),
+            streams,
+        })
+    }
+
+    /// Opens a connection for `order` and sends it as soon as it can be; says where it is kept.
+    pub fn open(&mut self, order: Order) -> Result<(usize, After), RecordError> {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Connection::free());
+            self.places.len() - 1
+        });
+        self.open += 1;
+        self.tally.max_open = self.tally.max_open.max(self.open as u64);
+        self.issue(slot, order);
+        Ok((slot, self.dial(slot)?))
+    }
+
+    /// Sends `order` on an idle connection.
+    pub fn send(&mut self, slot: usize, order: Order) -> Result<After, RecordError> {
+        let connection = &mut self.places[slot];
+        debug_assert_eq!(connection.state, State::Idle);
+        if connection.idle_since_ns != i64::MIN {
+            self.idle.remove(&(connection.idle_since_ns, slot));
+        }
+        connection.state = State::Busy;
+        self.issue(slot, order);
+        self.write(slot)
+    }
+
+    /// A connection that has just become idle stays so until it is needed, or for the keep-alive limit.
+    pub fn rest(&mut self, slot: usize) {
+        let connection = &mut self.places[slot];
+        debug_assert_eq!(connection.state, State::Idle);
+        connection.idle_since_ns = clock::now().0;
+        self.idle.insert((connection.idle_since_ns, slot));
+        let until = connection.idle_since_ns + self.dialling.keep_alive_ns;
+        self.set_timer(slot, until);
+    }
+
+    /// The connection that was used last, for it is the likeliest to be open still.
+    pub fn warmest_idle(&self) -> Option<usize> {
+        self.idle.last().map(|(_, slot)| *slot)
+    }
+
+    /// Closes the connection that has been idle longest and says whose it was.
+    pub fn close_longest_idle(&mut self) -> Option<u32> {
+        let (_, slot) = *self.idle.first()?;
+        let client = self.places[slot].client;
+        self.close(slot);
+        Some(client)
+    }
+
+    /// Whose connection it is, where clients have their own.
+    pub fn client(&self, slot: usize) -> u32 {
+        self.places[slot].client
+    }
+
+    /// Records an order that never reached a connection.
+    pub fn give_up(&mut self, order: &Order, error: ErrorClass) -> Result<(), RecordError> {
+        let now = clock::now().0;
+        let row = order.row();
+        self.record(
+            Request {
+                seq: order.seq,
+                planned_ns: order.planned_ns,
+                issued_ns: now,
+                first_byte_ns: Request::NEVER,
+                done_ns: now,
+                offset: 0,
+                bytes: 0,
+                object: row.object,
+                stream: 0,
+                status: 0,
+                phase: order.phase,
+                op: row.op,
+                error,
+            },
+            false,
+        )
+    }
+
+    /// What the kernel says of the connection behind `token`.
+    pub fn ready(&mut self, token: u64, flags: u32) -> Result<After, RecordError> {
+        let (slot, generation) = ((token & 0xffff_ffff) as usize, (token >> 32) as u32);
+        let connection = &mut self.places[slot];
+        if connection.generation != generation {
+            return Ok(After::Busy);
+        }
+        match connection.state {
+            State::Free => Ok(After::Busy),
+            State::Lingering | State::Idle if flags & READABLE == 0 => Ok(After::Busy),
+            State::Lingering => {
+                if flags & ENDED != 0 {
+                    self.release(slot);
+                }
+                Ok(After::Busy)
+            }
+            // The server closes, or talks out of turn; a TLS session ticket is neither.
+            State::Idle => match connection.transport.as_mut().map(|t| t.read(&mut self.buffer)) {
+                Some(Err(e)) if e.kind() == ErrorKind::WouldBlock => Ok(After::Busy),
+                _ => Ok(self.close(slot)),
+            },
+            State::Connecting => {
+                if flags & ENDED != 0 && connection.socket_failed() {
+                    return self.fail(slot, ErrorClass::Connect);
+                }
+                if flags & WRITABLE == 0 {
+                    return Ok(After::Busy);
+                }
+                connection.state = State::Busy;
+                match self.write(slot)? {
+                    After::Busy if flags & READABLE != 0 => self.read(slot, flags),
+                    after => Ok(after),
+                }
+            }
+            State::Busy => {
+                if flags & WRITABLE != 0 && connection.is_unsent() {
+                    let after = self.write(slot)?;
+                    if after != After::Busy {
+                        return Ok(after);
+                    }
+                }
+                if flags & READABLE != 0 { self.read(slot, flags) } else { Ok(After::Busy) }
+            }
+        }
+    }
+
+    /// The next instant at which [`expire`](Self::expire) has something to do; it may come early.
+    pub fn next_timer(&self) -> i64 {
+        self.timers.peek().map_or(i64::MAX, |Reverse((at, _))| *at)
+    }
+
+    /// Ends one thing that has taken too long by `now`; to be called until it returns `None`.
+    pub fn expire(&mut self, now: i64) -> Result<Option<After>, RecordError> {
+        while let Some(&Reverse((at, slot))) = self.timers.peek() {
+            if at > now {
+                break;
+            }
+            self.timers.pop();
+            let connection = &mut self.places[slot];
+            if connection.timer_ns != at {
+                continue;
+            }
+            connection.timer_ns = i64::MAX;
+            if connection.deadline_ns > now {
+                let deadline = connection.deadline_ns;
+                if connection.state != State::Free {
+                    self.set_timer(slot, deadline);
+                }
+                continue;
+            }
+            match connection.state {
+                State::Free => {}
+                State::Idle => return Ok(Some(self.close(slot))),
+                State::Lingering => self.release(slot),
+                State::Connecting | State::Busy => {
+                    let opening = connection.is_opening();
+                    let error = if opening { ErrorClass::Connect } else { ErrorClass::Timeout };
+                    return self.fail(slot, error).map(Some);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Records everything in flight as ended by us, and closes all connections.
+    pub fn stop(&mut self) -> Result<(), RecordError> {
+        for slot in 0..self.places.len() {
+            match self.places[slot].state {
+                State::Free => {}
+                State::Lingering => self.release(slot),
+                State::Idle => drop(self.close(slot)),
+                State::Connecting | State::Busy => drop(self.over(slot, ErrorClass::ClientStop, false)?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the outside what happened in this turn; hands over old records.
+    pub fn publish(&mut self) -> Result<(), RecordError> {
+        let news = std::mem::take(&mut self.unpublished);
+        let add = |counter: &std::sync::atomic::AtomicU64, n: u64| {
+            if n > 0 {
+                counter.fetch_add(n, Relaxed);
+            }
+        };
+        add(&self.live.issued, news.issued);
+        add(&self.live.done, news.done);
+        add(&self.live.errors, news.errors);
+        add(&self.live.bytes, news.bytes);
+        if self.in_flight != news.in_flight {
+            let change = (self.in_flight as u64).wrapping_sub(news.in_flight as u64);
+            self.live.in_flight.fetch_add(change, Relaxed);
+        }
+        self.unpublished.in_flight = self.in_flight;
+        self.tally.ports_exhausted = self.dialler.ports_exhausted;
+        self.lane.tick(clock::now())
+    }
+
+    fn issue(&mut self, slot: usize, order: Order) {
+        let now = clock::now().0;
+        let connection = &mut self.places[slot];
+        connection.client = order.row().client;
+        connection.response.expect(order.row().op == Op::Head);
+        connection.order = Some(order);
+        connection.sent = 0;
+        connection.issued_ns = now;
+        connection.first_byte_ns = Request::NEVER;
+        self.in_flight += 1;
+        self.tally.max_in_flight = self.tally.max_in_flight.max(self.in_flight as u64);
+        self.unpublished.issued += 1;
+        self.set_timer(slot, now + self.dialling.timeout_ns);
+    }
+
+    fn dial(&mut self, slot: usize) -> Result<After, RecordError> {
+        let socket = self.dialler.dial();
+        let connection = &mut self.places[slot];
+        connection.generation = connection.generation.wrapping_add(1);
+        connection.state = State::Connecting;
+        connection.served = 0;
+        connection.stream = self.streams.next;
+        self.streams.next = self.streams.next.wrapping_add(self.streams.step);
+        self.tally.connections_opened += 1;
+        let token = (u64::from(connection.generation) << 32) | slot as u64;
+        let transport = socket.and_then(|socket| {
+            self.epoll.watch(&socket, token)?;
+            Ok(match &self.dialling.tls {
+                None => Transport::Plain(socket),
+                Some(tls) => Transport::Tls(socket, tls.start()?),
+            })
+        });
+        match transport {
+            Err(_) => return self.fail(slot, ErrorClass::Connect),
+            Ok(transport) => connection.transport = Some(transport),
+        }
+        // On a near network the connection stands already, and waiting for the event would cost a turn.
+        self.write(slot)
+    }
+
+    fn write(&mut self, slot: usize) -> Result<After, RecordError> {
+        let connection = &mut self.places[slot];
+        let (Some(transport), Some(order)) = (&mut connection.transport, &connection.order) else {
+            return Ok(After::Busy);
+        };
+        let bytes = order.bytes();
+        while connection.sent < bytes.len() {
+            match transport.write(&bytes[connection.sent..]) {
+                Ok(n) => {
+                    connection.sent += n;
+                    connection.state = State::Busy;
+                }
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(After::Busy),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(_) if connection.is_opening() => return self.fail(slot, ErrorClass::Connect),
+                Err(_) => return self.fail(slot, ErrorClass::Reset),
+            }
+        }
+        match transport.flush() {
+            Err(_) if connection.is_opening() => self.fail(slot, ErrorClass::Connect),
+            Err(_) => self.fail(slot, ErrorClass::Reset),
+            Ok(()) => Ok(After::Busy),
+        }
+    }
+
+    fn read(&mut self, slot: usize, flags: u32) -> Result<After, RecordError> {
+        let connection = &mut self.places[slot];
+        let Some(transport) = &mut connection.transport else { return Ok(After::Busy) };
+        loop {
+            let certain = connection.response.certain();
+            // Content is counted, not looked at: what does not fit one read need not be copied either.
+            let (n, progress) = if certain > BUFFER as u64 && transport.is_plain() {
+                let n = socket::discard(transport.socket(), certain.min(DISCARD) as usize);
+                (n, None)
+            } else {
+                (transport.read(&mut self.buffer), Some(()))
+            };
+            match n {
+                Ok(0) => {
+                    let error = match (connection.response.closed(), connection.first_byte_ns) {
+                        (true, _) => return self.over(slot, ErrorClass::None, false),
+                        (false, Request::NEVER) if connection.is_opening() => ErrorClass::Connect,
+                        (false, Request::NEVER) => ErrorClass::Reset,
+                        _ => ErrorClass::ShortBody,
+                    };
+                    return self.fail(slot, error);
+                }
+                Ok(n) => {
+                    if connection.first_byte_ns == Request::NEVER {
+                        connection.first_byte_ns = clock::now().0;
+                    }
+                    let progress = match progress {
+                        None => connection.response.skipped(n as u64),
+                        Some(()) => connection.response.feed(&self.buffer[..n]),
+                    };
+                    match progress {
+                        Progress::More => {}
+                        Progress::Broken => return self.fail(slot, ErrorClass::Protocol),
+                        Progress::Whole { reusable } => return self.over(slot, ErrorClass::None, reusable),
+                    }
+                    // A read that was not filled has emptied the socket; new bytes will be a new event. The end
+                    // of the stream would not be one, if it came with this event.
+                    if transport.is_plain() && n < BUFFER && flags & ENDED == 0 {
+                        return Ok(After::Busy);
+                    }
+                }
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(After::Busy),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(_) if connection.is_opening() => return self.fail(slot, ErrorClass::Connect),
+                Err(_) => return self.fail(slot, ErrorClass::Reset),
+            }
+        }
+    }
+
+    /// The request on `slot` has failed; one that was lost on a stale connection is sent again.
+    fn fail(&mut self, slot: usize, error: ErrorClass) -> Result<After, RecordError> {
+        let connection = &mut self.places[slot];
+        if error == ErrorClass::Reset && connection.may_be_stale() {
+            if let Some(order) = &mut connection.order {
+                order.retried = true;
+            }
+            connection.transport = None;
+            connection.sent = 0;
+            self.tally.reconnects += 1;
+            return self.dial(slot);
+        }
+        self.over(slot, error, false)
+    }
+
+    /// The request on `slot` is over: record it, and keep or close the connection.
+    fn over(&mut self, slot: usize, error: ErrorClass, reusable: bool) -> Result<After, RecordError> {
+        let now = clock::now().0;
+        let connection = &mut self.places[slot];
+        let Some(order) = connection.order.take() else { return Ok(After::Busy) };
+        let error = match (error, connection.response.status) {
+            (ErrorClass::None, 400..=499) => ErrorClass::Http4xx,
+            (ErrorClass::None, 500..) => ErrorClass::Http5xx,
+            (error, _) => error,
+        };
+        let row = order.row();
+        let request = Request {
+            seq: order.seq,
+            planned_ns: order.planned_ns,
+            issued_ns: connection.issued_ns,
+            first_byte_ns: connection.first_byte_ns,
+            done_ns: now,
+            offset: 0,
+            bytes: connection.response.bytes,
+            object: row.object,
+            stream: connection.stream,
+            status: connection.response.status,
+            phase: order.phase,
+            op: row.op,
+            error,
+        };
+        connection.served += 1;
+        self.in_flight -= 1;
+        let after = if reusable && self.dialling.reuse {
+            connection.state = State::Idle;
+            connection.idle_since_ns = i64::MIN;
+            connection.deadline_ns = i64::MAX;
+            After::Idle(slot)
+        } else if request.succeeded() && !self.dialling.reuse {
+            self.linger(slot, now)
+        } else {
+            let refused = error == ErrorClass::Connect;
+            self.open -= 1;
+            let client = connection.client;
+            self.release(slot);
+            After::Gone { client, refused }
+        };
+        self.record(request, true)?;
+        Ok(after)
+    }
+
+    fn record(&mut self, request: Request, issued: bool) -> Result<(), RecordError> {
+        self.tally.add(&request, issued);
+        self.unpublished.done += 1;
+        self.unpublished.errors += u64::from(!request.succeeded());
+        self.unpublished.bytes += request.bytes;
+        self.lane.push(request)
+    }
+
+    fn linger(&mut self, slot: usize, now: i64) -> After {
+        self.open -= 1;
+        let connection = &mut self.places[slot];
+        connection.state = State::Lingering;
+        let (client, generation) = (connection.client, connection.generation);
+        self.lingering.push_back((slot, generation));
+        self.set_timer(slot, now + LINGER_NS);
+        // Those the server has closed in the meantime are not counted out one by one: the front is the oldest.
+        while let Some(&(oldest, generation)) = self.lingering.front() {
+            let connection = &self.places[oldest];
+            let waits = connection.state == State::Lingering && connection.generation == generation;
+            if waits && self.lingering.len() <= MAX_LINGERING {
+                break;
+            }
+            self.lingering.pop_front();
+            if waits {
+                self.release(oldest);
+            }
+        }
+        After::Gone { client, refused: false }
+    }
+
+    /// Closes an idle connection.
+    fn close(&mut self, slot: usize) -> After {
+        let connection = &self.places[slot];
+        let client = connection.client;
+        self.idle.remove(&(connection.idle_since_ns, slot));
+        self.open -= 1;
+        self.release(slot);
+        After::Gone { client, refused: false }
+    }
+
+    fn release(&mut self, slot: usize) {
+        let connection = &mut self.places[slot];
+        connection.transport = None;
+        connection.state = State::Free;
+        connection.generation = connection.generation.wrapping_add(1);
+        connection.deadline_ns = i64::MAX;
+        self.free.push(slot);
+    }
+
+    fn set_timer(&mut self, slot: usize, deadline_ns: i64) {
+        let connection = &mut self.places[slot];
+        connection.deadline_ns = deadline_ns;
+        if deadline_ns < connection.timer_ns {
+            connection.timer_ns = deadline_ns;
+            self.timers.push(Reverse((deadline_ns, slot)));
+        }
+    }
+}
