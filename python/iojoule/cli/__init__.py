@@ -41,6 +41,7 @@ def _app(words: Sequence[str]) -> Any:
         epilog=EPILOG,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
+        add_completion=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     wanted = next((word for word in words if not word.startswith("-")), None)

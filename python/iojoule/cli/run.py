@@ -40,10 +40,14 @@ def app(
     from iojoule.quantities import seconds
     from iojoule.store.reader import open_campaign
 
-    if (file is None) == (resume is None):
+    earlier = None
+    if resume is not None and file is None:
+        earlier = open_campaign(resume)
+        plan = plan_of(earlier)
+    elif file is not None and resume is None:
+        plan = plan_file(file, setting or [])
+    else:
         raise ConfigError("name an experiment file, or a campaign with --resume")
-    earlier = None if resume is None else open_campaign(resume)
-    plan = plan_file(file, setting or []) if earlier is None and file is not None else plan_of(earlier)
     with live_view() as view:
         campaign = Campaign(plan, show=view.show, note=view.note, allow_debug=debug_build)
         folder, code = campaign.run(resume=earlier, timeout_s=None if timeout is None else seconds(timeout))

@@ -1,0 +1,68 @@
+"""``iojoule check``: is this run to be believed?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from iojoule.metrics.metric import Finding
+    from iojoule.report.data import RunData
+
+
+def app(
+    folder: Annotated[Path, typer.Argument(help="Folder of a campaign or run.")],
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Say whether each run kept its plan and has its energy; exits 1 if one did not.
+
+    Looked at: the run's end, its tables' hashes, stretch and lateness against the limits, coverage of every meter.
+
+    Example:  iojoule check runs/20260101T120000Z_web_1a2b3c
+    """
+    from dataclasses import asdict
+
+    from iojoule.cli import console
+    from iojoule.errors import Exit
+    from iojoule.report import load_campaign
+    from iojoule.store.reader import open_campaign
+
+    changed = {run.path.name: run.verify() for run in open_campaign(folder).runs}
+    found = {run.name: list(findings(run, changed[run.name])) for run in load_campaign(folder).runs}
+    failed = not found or any(one.level == "fail" for said in found.values() for one in said)
+    code = int(Exit.CHECK_FAILED if failed else Exit.FINE)
+    if json:
+        console.document({"runs": {name: [asdict(one) for one in said] for name, said in found.items()}, "exit": code})
+        return code
+    if not found:
+        print("fail     no run was begun")
+    for name, said in found.items():
+        print(name)
+        for one in said:
+            print(f"  {one.level:8} {one.text}")
+    return code
+
+
+def findings(run: RunData, changed: list[str]) -> Iterator[Finding]:
+    """What speaks for and against one run."""
+    from iojoule.metrics.metric import Finding
+    from iojoule.report.reduce import findings_of, metrics_of
+
+    if run.status != "complete":
+        yield Finding("fail", f"the run did not reach its end ({run.status})")
+    for table in changed:
+        yield Finding("fail", f"{table} is not what the run wrote: its hash differs")
+    yield from findings_of(run)
+    for metric in metrics_of(run):
+        if metric.name == "energy" and metric.value is None:
+            yield Finding("fail", f"no energy of {metric.scope or 'the run'}: {metric.note}")
+    for event in run.events:
+        if event["event"] in ("warning", "server_down", "meter_lost", "meter_fatal"):
+            yield Finding(
+                "warning", f"{event['event'].replace('_', ' ')}: {event.get('text') or event.get('meter', '')}"
+            )
+    if not run.meters:
+        yield Finding("note", "no meter watched: there is no power in this run")

@@ -1,0 +1,147 @@
+"""``iojoule show``: the figures of a run or campaign, each with its unit and uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from iojoule.metrics.metric import Estimate
+    from iojoule.report.data import CampaignData
+    from iojoule.report.reduce import Scenario
+
+HEADLINES = (
+    "requests",
+    "success_share",
+    "requests_per_s",
+    "throughput",
+    "concurrency_max",
+    "latency_from_planned_p50",
+    "latency_from_planned_p99",
+    "completion_from_planned_p99",
+    "stretch",
+    "lateness_p99",
+    "power_mean",
+    "energy",
+    "requests_per_j",
+    "mb_per_j",
+    "j_per_request",
+)
+"""What is shown without ``--all``, in this order."""
+
+
+def app(
+    folder: Annotated[Path, typer.Argument(help="Folder of a campaign or run; its latest campaign, for `runs`.")],
+    budget: Annotated[bool, typer.Option("--budget", help="Where the uncertainty of each energy comes from.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Every metric, not only the headlines.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """What a run or campaign recorded, with k = 2 or 95 % uncertainties; works on a killed run too.
+
+    Examples:  iojoule show runs · iojoule show runs/20260101T120000Z_web_1a2b3c --budget
+    """
+    from iojoule.cli import console
+    from iojoule.report import load_campaign
+    from iojoule.store.reader import latest_campaign
+
+    campaign = load_campaign(folder if (folder / "manifest.json").exists() else latest_campaign(folder))
+    if json:
+        console.document(summary(campaign))
+    else:
+        print_campaign(campaign, budget=budget, everything=everything)
+
+
+def summary(campaign: CampaignData) -> dict[str, Any]:
+    """The campaign's figures as one document: every run's status, every group's estimates."""
+    from dataclasses import asdict
+
+    from iojoule.report.reduce import reduce_campaign
+
+    scenarios, _ = reduce_campaign(campaign)
+    return {
+        "experiment": campaign.experiment,
+        "status": campaign.status,
+        "runs": [
+            {"run": run.name, "status": run.status, "requests": run.requests(["seq"]).num_rows, "error": _error(run)}
+            for run in campaign.runs
+        ],
+        "groups": [
+            {
+                "workload": scenario.workload,
+                "target": group.target,
+                "parameters": dict(scenario.parameters),
+                "repeats": len(group.runs),
+                "metrics": [asdict(estimate) | {"expanded": estimate.expanded} for estimate in group.estimates],
+            }
+            for scenario in scenarios
+            for group in scenario.groups
+        ],
+    }
+
+
+def print_campaign(campaign: CampaignData, *, budget: bool = False, everything: bool = False) -> None:
+    """The figures as text."""
+    from iojoule.report.reduce import reduce_campaign
+
+    scenarios, _ = reduce_campaign(campaign)
+    print(f"{campaign.experiment}: {campaign.status}, {len(campaign.runs)} runs")
+    for run in campaign.runs:
+        if run.status != "complete":
+            rows = run.requests(["seq"]).num_rows
+            print(f"  {run.name} is incomplete ({run.status}): {rows:,} requests recorded{_because(_error(run))}")
+    for scenario in scenarios:
+        _print_scenario(scenario, budget, everything)
+
+
+def _print_scenario(scenario: Scenario, budget: bool, everything: bool) -> None:
+    for group in scenario.groups:
+        repeats = f"{len(group.runs)} repeat" + "s" * (len(group.runs) != 1)
+        print(f"\n{scenario.title} on {group.target}, {repeats}")
+        for estimate in _chosen(group.estimates, everything):
+            name = f"{estimate.name} {estimate.scope}".strip()
+            print(f"  {name:34} {quoted(estimate):>28} {_boundary(estimate)}".rstrip())
+            if budget and estimate.name == "energy":
+                for source, u in sorted(estimate.budget.items(), key=lambda item: -item[1]):
+                    print(f"      {source:30} {u:>28.4g} {estimate.unit} (k=1)")
+
+
+def _chosen(estimates: Sequence[Estimate], everything: bool) -> Iterable[Estimate]:
+    if everything:
+        return estimates
+    wanted = [e for e in estimates if e.name in HEADLINES and (e.scope in ("", "system") or _only(e, estimates))]
+    return sorted(wanted, key=lambda e: HEADLINES.index(e.name))
+
+
+def _only(estimate: Estimate, estimates: Sequence[Estimate]) -> bool:
+    """Whether no whole-system figure of that name exists, so that the channels have to speak."""
+    return not any(e.name == estimate.name and e.scope == "system" for e in estimates)
+
+
+def quoted(estimate: Estimate) -> str:
+    """``12.17 ± 0.14 W``; the reason where there is no value."""
+    if estimate.mean is None:
+        return f"no value ({estimate.note})"
+    unit = "" if estimate.unit == "1" else f" {estimate.unit}"
+    expanded = estimate.expanded
+    if not expanded:
+        return f"{estimate.mean:,.6g}{unit}"
+    from math import floor, log10
+
+    digits = max(0, 1 - floor(log10(expanded)))
+    return f"{estimate.mean:,.{digits}f} ± {expanded:,.{digits}f}{unit}"
+
+
+def _boundary(estimate: Estimate) -> str:
+    return f"[{estimate.boundary}]" if estimate.boundary else ""
+
+
+def _error(run: Any) -> str | None:
+    error = run.manifest.get("error")
+    return error.get("message") if isinstance(error, dict) else error
+
+
+def _because(reason: str | None) -> str:
+    return f"; {reason}" if reason else ""
