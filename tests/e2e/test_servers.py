@@ -32,9 +32,19 @@ PACKAGES = {"nginx": "nginx-light", "apache2": "apache2-bin"}
 
 
 @pytest.fixture(params=["nginx", "apache2"])
-def name(request: pytest.FixtureRequest, require: Require) -> str:
+def configured(request: pytest.FixtureRequest, require: Require) -> str:
+    """A server with a program and a configuration file of its own."""
     server: str = request.param
     require(server, PACKAGES[server])
+    return server
+
+
+@pytest.fixture(params=["nginx", "apache2", "builtin"])
+def name(request: pytest.FixtureRequest, require: Require) -> str:
+    """Any server that we start."""
+    server: str = request.param
+    if server in PACKAGES:
+        require(server, PACKAGES[server])
     return server
 
 
@@ -94,9 +104,10 @@ def test_the_content_is_served_byte_for_byte_over_one_kept_connection(running: R
 
 def test_the_description_says_which_server_and_how_it_was_configured(running: RunningTarget, content: Path) -> None:
     described = json.loads(json.dumps(running.describe()))
-    assert described["version"].lower().startswith(("nginx/", "apache/"))
-    assert described["config"].strip()
-    assert str(described["command"][0]).endswith(described["server"])
+    assert described["version"].lower().startswith(("nginx/", "apache/", "iojoule/"))
+    assert described["server_header"].partition("/")[0].lower() in described["version"].lower()
+    assert bool(described["config"].strip()) == (described["server"] != "builtin")
+    assert str(content) in described["config"] + " ".join(described["command"])
     assert described["content"] == str(content)
     assert running.alive()
 
@@ -175,29 +186,31 @@ def test_a_port_in_use_is_named_with_its_holder(name: str, content: Path, open_f
 
 
 def test_a_missing_server_is_named_with_the_command_that_installs_it(
-    name: str, content: Path, open_folder: Path, monkeypatch: pytest.MonkeyPatch
+    configured: str, content: Path, open_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(servers, "SYSTEM_FOLDERS", ())
     with (
-        pytest.raises(HostError, match=f"{name} is not installed") as caught,
-        open_target(target(name), content, open_folder / "server"),
+        pytest.raises(HostError, match=f"{configured} is not installed") as caught,
+        open_target(target(configured), content, open_folder / "server"),
     ):
         pass
-    assert caught.value.remedy == f"apt-get install {PACKAGES[name]}"
+    assert caught.value.remedy == f"apt-get install {PACKAGES[configured]}"
 
 
-def test_a_server_that_does_not_come_up_shows_the_end_of_its_log(name: str, content: Path, open_folder: Path) -> None:
+def test_a_server_that_does_not_come_up_shows_the_end_of_its_log(
+    configured: str, content: Path, open_folder: Path
+) -> None:
     with (
         pytest.raises(HostError, match=r"did not come up[\s\S]*NoSuchDirective"),
-        open_target(target(name, directives="NoSuchDirective on;"), content, open_folder / "server"),
+        open_target(target(configured, directives="NoSuchDirective on;"), content, open_folder / "server"),
     ):
         pass
 
 
-def test_more_directives_reach_the_server(name: str, content: Path, open_folder: Path) -> None:
-    closes = {"nginx": "keepalive_requests 1;", "apache2": "KeepAlive Off"}[name]
-    with open_target(target(name, directives=closes), content, open_folder / "server") as running:
+def test_more_directives_reach_the_server(configured: str, content: Path, open_folder: Path) -> None:
+    closes = {"nginx": "keepalive_requests 1;", "apache2": "KeepAlive Off"}[configured]
+    with open_target(target(configured, directives=closes), content, open_folder / "server") as running:
         connection = connect(running.url)
         connection.request("GET", "/deep/er/page.html")
         assert connection.getresponse().getheader("Connection") == "close"
@@ -206,9 +219,9 @@ def test_more_directives_reach_the_server(name: str, content: Path, open_folder:
 
 @pytest.mark.parametrize(("keeps", "sockets"), [("0s", 2), ("30s", 1)])
 def test_an_idle_connection_is_kept_as_long_as_said(
-    name: str, content: Path, open_folder: Path, keeps: str, sockets: int
+    configured: str, content: Path, open_folder: Path, keeps: str, sockets: int
 ) -> None:
-    with open_target(target(name, keepalive_timeout=keeps), content, open_folder / "server") as running:
+    with open_target(target(configured, keepalive_timeout=keeps), content, open_folder / "server") as running:
         connection = connect(running.url)
         ours = set()
         for _ in range(2):
@@ -218,8 +231,8 @@ def test_an_idle_connection_is_kept_as_long_as_said(
         assert len(ours) == sockets
 
 
-def test_a_short_idle_time_is_understood_by_the_server(name: str, content: Path, open_folder: Path) -> None:
-    with open_target(target(name, keepalive_timeout="250ms"), content, open_folder / "server") as running:
+def test_a_short_idle_time_is_understood_by_the_server(configured: str, content: Path, open_folder: Path) -> None:
+    with open_target(target(configured, keepalive_timeout="250ms"), content, open_folder / "server") as running:
         connection = connect(running.url)
         connection.request("GET", "/deep/er/page.html")
         connection.getresponse().read()
@@ -227,10 +240,10 @@ def test_a_short_idle_time_is_understood_by_the_server(name: str, content: Path,
 
 
 def test_tls_is_served_with_a_certificate_a_client_can_be_told_to_trust(
-    name: str, content: Path, open_folder: Path, require: Require
+    configured: str, content: Path, open_folder: Path, require: Require
 ) -> None:
     require("openssl", "openssl")
-    with open_target(target(name, tls=True), content, open_folder / "server") as running:
+    with open_target(target(configured, tls=True), content, open_folder / "server") as running:
         assert running.url.startswith("https://127.0.0.1:")
         context = ssl.create_default_context(cafile=str(running.certificate))
         parts = urlsplit(running.url)

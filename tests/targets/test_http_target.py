@@ -50,6 +50,7 @@ def test_an_address_ends_with_a_slash() -> None:
         ({"server": "nginx", "sever": 1}, "Extra inputs"),
         ({"server": "nginx", "port": 70000}, "65535"),
         ({"server": "builtin", "tls": True}, "speaks no TLS"),
+        ({"server": "builtin", "keepalive_timeout": "1s"}, "'keepalive_timeout' of the builtin server is fixed"),
         ({"server": "builtin", "directives": "x on;"}, "no configuration file"),
     ],
 )

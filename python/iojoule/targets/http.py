@@ -52,6 +52,9 @@ class HttpTarget(BaseModel):
             if settled := sorted(ours & self.model_fields_set):
                 raise ValueError(f"'{settled[0]}' belongs to a server that we start; with 'url' the server has its own")
         if self.server == "builtin":
+            fixed = {"max_connections", "keepalive_timeout"} & self.model_fields_set
+            if fixed:
+                raise ValueError(f"'{min(fixed)}' of the builtin server is fixed; use nginx or apache2 to set it")
             if self.tls:
                 raise ValueError("the builtin server speaks no TLS; use nginx or apache2 with 'tls = true'")
             if self.directives:

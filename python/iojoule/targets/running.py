@@ -74,8 +74,9 @@ class RunningTarget:
         if self.launch and self._job:
             described |= {
                 "workers": self.config.workers,
-                "max_connections": self.config.max_connections,
-                "keepalive_timeout_s": self.config.keepalive_timeout,
+                # Those of the builtin server are its own.
+                "max_connections": self.config.max_connections if self.launch.config_text else None,
+                "keepalive_timeout_s": self.config.keepalive_timeout if self.launch.config_text else None,
                 "user": self.launch.user,
                 "content": str(self._job.content),
                 "command": self.launch.command,
