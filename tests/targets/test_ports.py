@@ -47,3 +47,16 @@ def test_the_holder_is_found_by_the_inode_of_its_socket(tmp_path: Path) -> None:
         (tmp_path / f"proc/{pid}/comm").write_text("apache2\n")
     assert holder(8080, tmp_path) == (200, "apache2")
     assert holder(8081, tmp_path) is None
+
+
+def test_the_listener_is_found_behind_a_free_descriptor() -> None:
+    """Listing the descriptors of a process of ours opens one, at the lowest free number, which closes meanwhile."""
+    gap = os.open("/dev/null", os.O_RDONLY)
+    with socket.socket() as listener:
+        os.close(gap)
+        assert listener.fileno() > gap
+        listener.bind((LOOPBACK, 0))
+        listener.listen()
+        found = holder(listener.getsockname()[1])
+    assert found is not None
+    assert found[0] == os.getpid()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 from iojoule.errors import HostError
@@ -50,12 +52,24 @@ def holder(port: int, root: Path = Path("/")) -> tuple[int, str] | None:
         return None
     sockets = {f"socket:[{inode}]" for inode in inodes}
     for process in (root / "proc").glob("[0-9]*"):
-        try:
-            if any(str(fd.readlink()) in sockets for fd in (process / "fd").iterdir()):
+        if any(link in sockets for link in _open_files(process)):
+            try:
                 return int(process.name), (process / "comm").read_text().strip()
-        except OSError:  # the process went away, or belongs to another user
-            continue
+            except OSError:
+                continue
     return None
+
+
+def _open_files(process: Path) -> Iterator[str]:
+    """What the descriptors of a process are; fewer where it goes away meanwhile, none where it is someone else's."""
+    try:
+        descriptors = list((process / "fd").iterdir())
+    except OSError:
+        return
+    for descriptor in descriptors:
+        # Of our own process, one is the descriptor that read this very list: it is closed again by now.
+        with contextlib.suppress(OSError):
+            yield str(descriptor.readlink())
 
 
 def _listening(table: Path, port: int) -> list[str]:
