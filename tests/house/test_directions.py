@@ -22,7 +22,9 @@ ALLOWED = {
 def test_crates_depend_only_in_the_allowed_directions() -> None:
     for crate, allowed in ALLOWED.items():
         manifest = tomllib.loads((ROOT / "crates" / crate / "Cargo.toml").read_text())
-        inside = {name.removeprefix("iojoule-") for name in manifest["dependencies"] if name.startswith("iojoule-")}
+        inside = {
+            name.removeprefix("iojoule-") for name in manifest.get("dependencies", {}) if name.startswith("iojoule-")
+        }
         assert inside <= allowed, crate
 
 
@@ -35,7 +37,7 @@ def test_importing_iojoule_or_asking_for_help_loads_nothing_heavy() -> None:
         "import sys\nfrom iojoule.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit as end:\n    assert not end.code\n"
         "heavy = {'scipy', 'plotly', 'pyarrow', 'duckdb', 'numpy', 'pydantic', 'pyvisa'} & set(sys.modules)\n"
-        "sys.exit(','.join(heavy))"
+        "sys.exit(','.join(heavy) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

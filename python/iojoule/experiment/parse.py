@@ -77,6 +77,11 @@ def loads(text: str, path: Path, settings: Sequence[str] = ()) -> Source:
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
         raise ConfigError(f"not TOML: {error}", file=path, line=int(line[1]) if line else None) from error
+    return sections(raw, text, path, settings)
+
+
+def sections(raw: dict[str, Any], text: str, path: Path, settings: Sequence[str] = ()) -> Source:
+    """``loads`` of a document that is parsed already; ``text`` is only used to find lines."""
     raw = _expanded(raw, path)
     source = Source(path, text, raw, tuple(settings))
     for key in raw:
@@ -148,6 +153,8 @@ def _set(source: Source, setting: str) -> None:
     for entry, keys in _addressed(source, parts, setting):
         for key in keys[:-1]:
             entry = entry.setdefault(key, {})
+            if not isinstance(entry, dict):
+                raise ConfigError(f"-S {setting}: {key} is no table", key="-S")
         entry[keys[-1]] = value
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +14,13 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from iojoule.errors import ConfigError
-from iojoule.experiment.model import Experiment, Header
+from iojoule.experiment.model import NAME, Experiment, Header
 from iojoule.experiment.parse import Source, config_error, load
 from iojoule.experiment.sections import KINDS, model_of
 from iojoule.meters.table import driver_class, parse_meter
+
+MOST_STEPS = 100_000
+"""A plan with more steps than this is taken for a mistake."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,8 @@ def make_plan(source: Source) -> Plan:
         if section in KINDS and not source.raw[section]:
             raise source.error(f"an experiment needs at least one [[{section}]]", section, 0, None) from error
         raise config_error(error, source, section, 0, ()) from error
+    if len(targets) * len(workloads) * header.repeats > MOST_STEPS:
+        raise source.error(f"the experiment has more than {MOST_STEPS:,} steps", "experiment", 0, "repeats")
     by_name = {v.name: v for v in targets}, {v.name: v for v in workloads}
     return Plan(source, experiment, *by_name, _steps(header, targets, workloads))
 
@@ -142,13 +149,20 @@ def _variants(source: Source, section: str) -> Iterator[Variant]:
         except ConfigError as error:
             raise _placed(error, source, section, index) from error
         raw = _resolved(raw, model, source.path.parent)
-        raw.setdefault("name", raw["kind"])
+        name = raw.setdefault("name", raw["kind"])
+        if not isinstance(name, str) or not re.fullmatch(NAME, name):
+            raise source.error("a name is letters, digits, '-', '_' and '.'", section, index, "name", value=repr(name))
         axes = dict(_axes(raw, model, ()))
+        for path, values in axes.items():
+            if not values:
+                raise source.error("an empty list sweeps nothing", section, index, path[-1])
+        if math.prod(len(values) for values in axes.values()) > MOST_STEPS:
+            raise source.error(f"this sweep has more than {MOST_STEPS:,} combinations", section, index, None)
         for values in itertools.product(*axes.values()):
             chosen = dict(zip(axes, values, strict=True))
             parameters = {".".join(key): value for key, value in chosen.items()}
             entry = _with(raw, chosen)
-            entry["name"] = "-".join([raw["name"], *(f"{key}{_plain(value)}" for key, value in parameters.items())])
+            entry["name"] = "-".join([name, *(f"{key}{_plain(value)}" for key, value in parameters.items())])
             try:
                 yield Variant(entry["name"], model.model_validate(entry), parameters)
             except ValidationError as error:

@@ -20,7 +20,7 @@ def model_of(section: str, raw: Mapping[str, Any]) -> type[BaseModel]:
     kinds, kind = KINDS[section], raw.get("kind")
     if kind is None:
         raise ConfigError(f"[[{section}]] needs a kind", key=f"{section}.kind", allowed=sorted(kinds))
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         nearest = ConfigError.unknown_key(str(kind), kinds).nearest
         raise ConfigError(
             f"{kind!r} is no kind of {section}",

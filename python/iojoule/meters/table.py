@@ -20,7 +20,7 @@ DRIVERS = {
 
 def driver_class(kind: str) -> type[Driver]:
     """The driver named ``kind``, imported now; ValueError with the nearest name when there is none."""
-    if kind not in DRIVERS:
+    if not isinstance(kind, str) or kind not in DRIVERS:
         near = get_close_matches(str(kind), DRIVERS, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"unknown meter kind {kind!r}{hint} (there are: {', '.join(DRIVERS)})")
