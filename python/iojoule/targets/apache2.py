@@ -17,7 +17,7 @@ from iojoule.targets.server import MIME_TYPES, Job, Launch, file_limit, find_bin
 
 MODULES = Path("/usr/lib/apache2/modules")
 WORKER_USER = "www-data"
-_MOST_THREADS = 256
+_MOST_THREADS = 1024
 
 
 def launch(job: Job) -> Launch:
@@ -35,7 +35,8 @@ def launch(job: Job) -> Launch:
 
 def _config(job: Job, root: Path, user: str | None) -> str:
     config = job.config
-    # The event MPM holds ThreadsPerChild busy connections and AsyncRequestWorkerFactor quiet ones per idle thread.
+    # The event MPM holds ThreadsPerChild busy connections and AsyncRequestWorkerFactor quiet ones per idle thread. With
+    # fewer threads than connections it closes kept-alive ones under load, which a client sees as resets.
     each = -(-config.max_connections // config.workers)
     threads = min(each, _MOST_THREADS)
     factor = max(2, -(-each // threads))
