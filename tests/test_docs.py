@@ -191,6 +191,11 @@ def test_expected_output_must_come_in_order(expected: list[str], lost: str | Non
     assert missing_line(expected, "a   1 W\nb\nreport: runs/x.html\n") == lost
 
 
+def test_every_decision_is_listed() -> None:
+    index = (DOCS / "decisions" / "index.md").read_text(encoding="utf-8")
+    assert [page.name for page in (DOCS / "decisions").glob("0*.md") if f"({page.name})" not in index] == []
+
+
 class _Assets(HTMLParser):
     """What a page fetches by itself when it is opened; links that a reader may follow are not that."""
 
