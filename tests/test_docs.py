@@ -3,6 +3,7 @@
 A block is taken as it stands: `console` (each `$ iojoule` line is run, the lines below it must appear, `...` stands
 for anything, `# exit 1` at the end gives the exit code), `toml` (with a title it is also written to that file),
 `python` (one namespace per page). All blocks of a page share a folder that holds a small `access.log` and `examples`.
+In `sh` blocks, which hold what a reader fills in, verbs, options and make targets must exist.
 `text` is only for reading, and so is a block after `<!-- not run: REASON -->`.
 """
 
@@ -140,6 +141,8 @@ def test_every_block_of_a_page_is_true(page: Path, bench: Path, monkeypatch: pyt
                 accept_toml(block, bench)
             case "python":
                 run_python(block, namespace)
+            case "sh":
+                know_words(block, bench)
 
 
 def run_command(block: Block, command: Command, folder: Path) -> None:
@@ -149,6 +152,22 @@ def run_command(block: Block, command: Command, folder: Path) -> None:
     assert done.returncode == command.exit_code, f"{shown}\nexit {done.returncode}\n{said}"
     lost = missing_line(command.output, said)
     assert lost is None, f"{shown}\ndoes not say: {lost}\nbut:\n{said}"
+
+
+def know_words(block: Block, folder: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for line in block.text.splitlines():
+        match shlex.split(line, comments=True):
+            case ["make", *targets]:
+                for wanted in targets:
+                    assert re.search(rf"^{re.escape(wanted)}:", makefile, re.MULTILINE), f"{block.place}: {line}"
+            case ["iojoule", verb, *words]:
+                usage = iojoule(verb, "--help", folder=folder).stdout
+                if words and re.search(rf"^\W*{re.escape(words[0])}\s", usage, re.MULTILINE):  # a verb of a verb
+                    usage = iojoule(verb, words[0], "--help", folder=folder).stdout
+                assert usage, f"{block.place}: there is no verb {verb}"
+                for option in (word.partition("=")[0] for word in words if word.startswith("-")):
+                    assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", usage), f"{block.place}: {option}"
 
 
 def accept_toml(block: Block, folder: Path) -> None:
