@@ -19,8 +19,7 @@ $(VENV)/.installed: requirements/all.txt
 	touch $@
 
 $(VENV)/.engine: $(VENV)/.installed $(RUST) pyproject.toml
-	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --quiet --skip-install --locked $(if $(filter release,$(PROFILE)),--release) 
-	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . 
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --quiet --locked $(if $(filter release,$(PROFILE)),--release)
 	touch $@
 
 build: $(VENV)/.engine ## engine and command into .venv
