@@ -19,8 +19,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from iojoule.errors import HostError
+from iojoule.targets import running as running_module
 from iojoule.targets import server as servers
 from iojoule.targets.http import HttpTarget
+from iojoule.targets.ports import free_port
 from iojoule.targets.running import RunningTarget, open_target
 
 pytestmark = pytest.mark.e2e
@@ -155,6 +157,7 @@ RUNNER = """
 import sys, time
 from pathlib import Path
 from iojoule.targets.http import HttpTarget
+from iojoule.targets.ports import free_port
 from iojoule.targets.running import open_target
 with open_target(HttpTarget(name="t", server=sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])) as running:
     print(running.url, flush=True)
@@ -183,6 +186,21 @@ def test_a_port_in_use_is_named_with_its_holder(name: str, content: Path, open_f
             open_target(target(name, port=port), content, open_folder / "server"),
         ):
             pass
+
+
+def test_a_port_lost_to_another_server_is_given_up_for_a_free_one(
+    name: str, content: Path, open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs that start at once may choose the same port; the other's server may even serve the same files."""
+    with open_target(target(name), content, open_folder / "first") as first:
+        taken = urlsplit(first.url).port
+        ports = iter([taken, free_port()])
+        monkeypatch.setattr(running_module, "free_port", lambda: next(ports))
+        with open_target(target(name), content, open_folder / "second") as second:
+            assert urlsplit(second.url).port != taken
+            assert second.alive()
+        assert first.alive()
+        assert is_open(first.url)
 
 
 def test_a_missing_server_is_named_with_the_command_that_installs_it(

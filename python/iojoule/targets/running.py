@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from iojoule.errors import HostError
 from iojoule.targets.certificate import self_signed
 from iojoule.targets.http import HttpTarget
-from iojoule.targets.ports import free_port, require_free
+from iojoule.targets.ports import free_port, holder, require_free
 from iojoule.targets.probe import first_file, get, is_loopback
 from iojoule.targets.process import ServerProcess
 from iojoule.targets.server import Job, Launch, Server
@@ -162,7 +162,7 @@ def _launch(config: HttpTarget, content_dir: Path, folder: Path) -> RunningTarge
             return running
         except BaseException as error:
             running.close()
-            lost_the_port = isinstance(error, HostError) and "ddress already in use" in str(error)
+            lost_the_port = isinstance(error, HostError) and error.missing == f"port {job.port}"
             if config.port is not None or not lost_the_port or not attempts_left:
                 raise
     raise AssertionError("the last attempt returns or raises")
@@ -193,15 +193,27 @@ def _await_answer(job: Job, launch: Launch, process: ServerProcess, url: str) ->
                 raise HostError(f"{name} does not answer at {url}: {error}\n{_last_lines(job)}", missing=name) from None
             time.sleep(0.02)
             continue
+        if _is_someone_elses(job.port, process):
+            break  # another got the port first; our server is about to give up
         if sample and status != 200:
             who = f" as user {launch.user}" if launch.user else ""
             text = f"{name} runs{who} but answers {status} for {job.content / sample}\n{_last_lines(job)}"
             raise HostError(text, missing=str(job.content / sample), remedy=f"chmod -R o+rX {job.content}")
-        if process.alive():  # else the answer came from someone else who has the port
-            return header
+        return header
+    if _is_someone_elses(job.port, process):
+        raise HostError(f"port {job.port} was taken by another server", missing=f"port {job.port}")
     process.stop()
     status_text = f"exit status {process.exit_status()}"
     raise HostError(f"{name} did not come up ({status_text})\n{_last_lines(job)}", missing=name)
+
+
+def _is_someone_elses(port: int, process: ServerProcess) -> bool:
+    """Whether it is known that the listener is not of our server's process group. Two runs may start at once."""
+    who = holder(port)
+    try:
+        return who is not None and os.getpgid(who[0]) != process.pid
+    except ProcessLookupError:
+        return False
 
 
 def _output(job: Job) -> Path:
