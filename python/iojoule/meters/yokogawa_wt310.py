@@ -18,6 +18,7 @@ from iojoule.meters.base import Accuracy, Channel, Description, Fatal, NoRawLog,
 from iojoule.meters.config import MeterConfig
 from iojoule.meters.scpi import Dialogue, amount
 from iojoule.meters.visa import Link, VisaLink
+from iojoule.quantities import Seconds
 
 RATES_S = {0.1: "100MS", 0.25: "250MS", 0.5: "500MS", 1.0: "1S", 2.0: "2S", 5.0: "5S"}
 #: What every answer to ``:NUM:NORM:VAL?`` holds, in order.
@@ -43,13 +44,15 @@ class YokogawaWt310Config(MeterConfig):
     integrate: bool = True
     role: base.Role = "system"
     drive: str | None = None
-    timeout: float = Field(default=2.0, gt=0)
+    timeout: Seconds = 2.0
     termination: Literal["\n", "\r\n"] = "\n"
 
     @model_validator(mode="after")
     def _rate_exists(self) -> YokogawaWt310Config:
         if self.interval not in RATES_S:
             raise ValueError(f"interval {self.interval:g} s: the meter knows {', '.join(RATES_S.values())}")
+        if self.timeout <= 0:
+            raise ValueError("timeout must be above 0 s")
         return self
 
     @property
