@@ -1,0 +1,41 @@
+// Draws every figure from the JSON beside it, in the colours of the page, and again when those change.
+(() => {
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const narrow = () => window.innerWidth < 600;
+  const config = {
+    responsive: true, displaylogo: false, showTips: false,
+    modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
+  };
+
+  function paper(layout) {
+    const styles = getComputedStyle(document.documentElement);
+    const ink = styles.getPropertyValue("--ink").trim();
+    const line = styles.getPropertyValue("--line").trim();
+    const whole = structuredClone(layout);
+    Object.assign(whole, {
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: getComputedStyle(document.body).fontFamily, size: narrow() ? 11 : 13, color: ink },
+      margin: { l: narrow() ? 48 : 62, r: 12, t: 30, b: 48 },
+      legend: { orientation: "h", x: 0, xanchor: "left", y: -48 / (layout.height - 140) - 0.06, yanchor: "top" },
+      hoverlabel: { bgcolor: styles.getPropertyValue("--card").trim(), bordercolor: line, font: { color: ink } },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: line, activecolor: ink },
+      autosize: true,
+    });
+    for (const key of Object.keys(whole).filter((name) => /^[xy]axis/.test(name))) {
+      whole[key] = Object.assign({
+        gridcolor: line, zerolinecolor: line, linecolor: line, ticks: "outside", tickcolor: line, automargin: true,
+      }, whole[key]);
+    }
+    return whole;
+  }
+
+  function draw() {
+    for (const source of document.querySelectorAll("script.figure")) {
+      const figure = JSON.parse(source.textContent);
+      Plotly.react(source.dataset.for, figure.data, paper(figure.layout), config);
+    }
+  }
+
+  draw();
+  dark.addEventListener("change", draw);
+})();

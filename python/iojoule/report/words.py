@@ -1,0 +1,103 @@
+"""What each metric is called on the page, and the order in which the tables show them."""
+
+from __future__ import annotations
+
+HEADLINES: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
+    (
+        "What was served",
+        (
+            ("requests", "", "requests in the measure phase"),
+            ("success_share", "", "share that succeeded"),
+            ("requests_per_s", "", "requests (connections) per second"),
+            ("throughput", "", "throughput"),
+            ("concurrency_mean", "", "concurrent requests, mean"),
+            ("concurrency_max", "", "concurrent requests, most"),
+        ),
+    ),
+    (
+        "How long it took",
+        (
+            ("latency_from_planned_p50", "", "latency from planned, median"),
+            ("latency_from_planned_p99", "", "latency from planned, 99 %"),
+            ("latency_from_issued_p99", "", "latency from issued, 99 %"),
+            ("completion_from_planned_p50", "", "completion from planned, median"),
+            ("completion_from_planned_p99", "", "completion from planned, 99 %"),
+            ("completion_from_planned_max", "", "completion from planned, longest"),
+            ("completion_from_issued_p99", "", "completion from issued, 99 %"),
+        ),
+    ),
+    (
+        "How true the load was",
+        (
+            ("stretch", "", "stretch (replayed / planned span)"),
+            ("lateness_p50", "", "lateness, median"),
+            ("lateness_p99", "", "lateness, 99 %"),
+            ("lateness_max", "", "lateness, greatest"),
+        ),
+    ),
+    (
+        "What it took, whole system",
+        (
+            ("power_mean", "system", "mean power"),
+            ("energy", "system", "energy"),
+            ("idle_power", "system", "idle power"),
+            ("energy_above_idle", "system", "energy above idle"),
+        ),
+    ),
+    (
+        "What it took, drives",
+        (("power_mean", "drives", "mean power of all drives"), ("energy", "drives", "energy of all drives")),
+    ),
+    (
+        "What a joule bought",
+        (
+            ("requests_per_j", "system", "requests per joule"),
+            ("mb_per_j", "system", "megabytes per joule"),
+            ("j_per_request", "system", "joules per request"),
+            ("requests_per_j", "drives", "requests per joule of the drives"),
+        ),
+    ),
+)
+
+COMPARED = (
+    "requests_per_s", "throughput", "success_share", "latency_from_planned_p50", "latency_from_planned_p99",
+    "completion_from_planned_p50", "completion_from_planned_p99", "power_mean", "energy", "energy_above_idle",
+    "requests_per_j", "mb_per_j", "j_per_request",
+)  # fmt: skip
+"""Metrics of the comparison with the baseline."""
+
+SOURCES = {
+    "gain": "instrument: gain",
+    "offset": "instrument: offset",
+    "instrument": "instrument: gain and offset together",
+    "noise": "scatter of the readings",
+    "alignment": "alignment of the clocks",
+    "gaps": "gaps between readings",
+    "integration": "ends of the phase, interpolated",
+}
+
+MEASURE_TITLES = {"latency": "Latency (first byte)", "completion": "Completion time (last byte)"}
+
+BOUNDARIES = {
+    "ac_wall": "at the wall socket",
+    "dc_rail": "on the DC rails",
+    "device": "as the device reports it",
+    "modelled": "modelled, not measured",
+}
+
+LABELS = {(name, scope): label for _, rows in HEADLINES for name, scope, label in rows}
+
+
+def label(name: str, scope: str) -> str:
+    """A metric in words."""
+    known = LABELS.get((name, scope))
+    if known:
+        return known
+    base = LABELS.get((name, "system")) or LABELS.get((name, ""))
+    words = base or name.replace("_", " ")
+    return f"{words}, {scope.replace(':', ' ')}" if scope else words
+
+
+def boundary_text(boundary: str) -> str:
+    """A boundary, or several joined by +, in words."""
+    return " + ".join(BOUNDARIES.get(part, part) for part in boundary.split("+") if part)
