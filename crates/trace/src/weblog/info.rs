@@ -99,8 +99,7 @@ pub fn info(options: &InfoOptions, stop: &AtomicBool) -> Result<Info, WeblogErro
 }
 
 pub(crate) fn all_broken(paths: &[PathBuf], lines: u64, broken: &[BrokenLines]) -> WeblogError {
-    let counts: Vec<String> =
-        by_reason(broken).iter().map(|(reason, of)| format!("{} {reason}", of.count)).collect();
+    let counts: Vec<String> = by_reason(broken).iter().map(|(reason, of)| format!("{} {reason}", of.count)).collect();
     let binary = if broken[Broken::Binary as usize].count > 0 { "; it looks binary" } else { "" };
     WeblogError::AllBroken { files: names(paths), lines, detail: format!(" ({}){binary}", counts.join(", ")) }
 }

@@ -68,14 +68,8 @@ pub fn read_lines(
         .iter()
         .map(|path| {
             let (compression, source) = open(path).map_err(|e| WeblogError::io(path, e))?;
-            let mut file = FileRead {
-                path: path.clone(),
-                compression,
-                first_line: line + 1,
-                lines: 0,
-                bytes: 0,
-                damage: None,
-            };
+            let mut file =
+                FileRead { path: path.clone(), compression, first_line: line + 1, lines: 0, bytes: 0, damage: None };
             let end = cut(source, &mut file.bytes, stop, |piece| {
                 line += 1;
                 each(line, piece)

@@ -160,9 +160,8 @@ fn stamp(text: &[u8]) -> Result<(usize, Stamp), Broken> {
 
 /// The first unescaped quote behind which a status can stand.
 fn request_end(text: &[u8]) -> Option<usize> {
-    memchr_iter(b'"', text).find(|&at| {
-        matches!(text.get(at + 1..at + 3), Some([b' ', b'0'..=b'9' | b'-'])) && !escaped(text, at)
-    })
+    memchr_iter(b'"', text)
+        .find(|&at| matches!(text.get(at + 1..at + 3), Some([b' ', b'0'..=b'9' | b'-'])) && !escaped(text, at))
 }
 
 /// Whether an odd number of backslashes stands before `at`.

@@ -18,10 +18,7 @@ fn a_combined_line_has_referer_and_agent() {
     let line = parse(COMBINED);
     assert_eq!(line.tail, Tail::Combined { referer: b"http://s.com/", agent: b"Mozilla/5.0 (X)" });
     assert_eq!((line.host, line.status, line.size), (&b"83.149.9.216"[..], 200, Some(203_023)));
-    assert_eq!(
-        line.request_line(),
-        Some(RequestLine { method: b"GET", target: b"/a.png", version: b"HTTP/1.1" })
-    );
+    assert_eq!(line.request_line(), Some(RequestLine { method: b"GET", target: b"/a.png", version: b"HTTP/1.1" }));
 }
 
 #[test]

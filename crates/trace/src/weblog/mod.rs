@@ -6,16 +6,31 @@
 //!    pseudonymises them, [`sort`] brings them into time order, [`spread`] places them inside their second.
 //! 4. [`synth`](mod@synth) writes a log that never happened.
 
+mod arrivals;
 mod distinct;
 mod error;
 pub mod format;
 pub mod info;
 pub mod input;
+mod key;
 pub mod line;
 mod material;
+pub mod names;
+mod objects;
+pub mod prepare;
+pub mod rules;
+pub mod select;
+mod site;
+mod sort;
+pub mod spread;
 mod statics;
+pub mod synth;
+mod table;
 pub mod time;
+mod zipf;
 
 pub use error::{Kind, WeblogError};
 pub use info::{Info, InfoOptions, info};
+pub use prepare::{PrepareOptions, Prepared, prepare};
 pub use statics::is_static;
+pub use synth::{SynthOptions, Synthesised, synth};

@@ -5,13 +5,14 @@ use super::line::RequestLine;
 
 /// Extensions that servers answer from a file, in lower case, sorted.
 const EXTENSIONS: &[&str] = &[
-    "7z", "aac", "ai", "apk", "asc", "avi", "avif", "bin", "bmp", "bz2", "c", "class", "cpp", "css", "csv", "dat", "deb", "djvu",
-    "dmg", "doc", "docx", "dvi", "dxf", "eot", "eps", "epub", "exe", "fits", "flac", "flv", "gif", "gz", "h", "hdf", "htm", "html",
-    "ico", "img", "iso", "jar", "java", "jpe", "jpeg", "jpg", "js", "json", "kml", "kmz", "log", "m3u", "m4a", "m4v", "map",
-    "md", "mid", "midi", "mjs", "mkv", "mov", "mp2", "mp3", "mp4", "mpeg", "mpg", "msi", "nc", "odp", "ods", "odt", "ogg", "ogv",
-    "otf", "pbm", "pdf", "pgm", "png", "ppm", "ppt", "pptx", "ps", "py", "qt", "ra", "ram", "rar", "rm", "rpm", "rss", "rtf",
-    "shtml", "svg", "svgz", "swf", "tar", "tex", "tgz", "tif", "tiff", "tsv", "ttf", "txt", "vrml", "wasm", "wav", "webm", "webp",
-    "wmv", "woff", "woff2", "wrl", "xbm", "xhtml", "xls", "xlsx", "xml", "xpm", "xz", "yaml", "z", "zip", "zst",
+    "7z", "aac", "ai", "apk", "asc", "avi", "avif", "bin", "bmp", "bz2", "c", "class", "cpp", "css", "csv", "dat",
+    "deb", "djvu", "dmg", "doc", "docx", "dvi", "dxf", "eot", "eps", "epub", "exe", "fits", "flac", "flv", "gif", "gz",
+    "h", "hdf", "htm", "html", "ico", "img", "iso", "jar", "java", "jpe", "jpeg", "jpg", "js", "json", "kml", "kmz",
+    "log", "m3u", "m4a", "m4v", "map", "md", "mid", "midi", "mjs", "mkv", "mov", "mp2", "mp3", "mp4", "mpeg", "mpg",
+    "msi", "nc", "odp", "ods", "odt", "ogg", "ogv", "otf", "pbm", "pdf", "pgm", "png", "ppm", "ppt", "pptx", "ps",
+    "py", "qt", "ra", "ram", "rar", "rm", "rpm", "rss", "rtf", "shtml", "svg", "svgz", "swf", "tar", "tex", "tgz",
+    "tif", "tiff", "tsv", "ttf", "txt", "vrml", "wasm", "wav", "webm", "webp", "wmv", "woff", "woff2", "wrl", "xbm",
+    "xhtml", "xls", "xlsx", "xml", "xpm", "xz", "yaml", "z", "zip", "zst",
 ];
 
 /// Whether a static file can answer this request; the status of the answer does not matter.

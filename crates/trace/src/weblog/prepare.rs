@@ -1,0 +1,372 @@
+//! From logs to a replay table: the master log and request log of WebClient (Wang et al., "PARAID", and its measurement
+//! framework, §4.4) in one Parquet file, with names that tell nothing.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::WeblogError;
+use super::info::{BrokenLines, all_broken, by_reason};
+use super::input::{FileRead, Piece, names, read_lines};
+use super::key::{Key, key_for};
+use super::line::{Broken, Line};
+use super::names::{Namer, Names};
+use super::objects::Objects;
+use super::rules::Rules;
+use super::select::{Keep, Span};
+use super::sort::{Kept, Merged, Sorter};
+use super::spread::offsets_ns;
+use super::statics::why_not_static;
+use super::table::{ReplayWriter, Staged, write_objects};
+use super::time::iso;
+
+/// Methods a table can hold; requests with further ones are left out.
+const METHODS: usize = 100;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrepareOptions {
+    pub paths: Vec<PathBuf>,
+    /// The replay table, `x.parquet` or `x.replay.parquet`; the objects table beside it is `x.objects.parquet`.
+    pub output: PathBuf,
+    #[serde(default)]
+    pub force: bool,
+    #[serde(default)]
+    pub keep: Keep,
+    /// Statuses to keep; without it, `static` keeps 200, 206 and 304, the others keep all.
+    #[serde(default)]
+    pub statuses: Option<Vec<u16>>,
+    /// First instant kept, and first one no longer kept; see [`Span::new`].
+    #[serde(default)]
+    pub since: Option<String>,
+    #[serde(default)]
+    pub until: Option<String>,
+    #[serde(default)]
+    pub hours: Option<Vec<u8>>,
+    /// Cut rules; see [`Rules::new`].
+    #[serde(default)]
+    pub cut: Vec<String>,
+    #[serde(default)]
+    pub names: Names,
+    #[serde(default)]
+    pub key_file: Option<PathBuf>,
+    /// Spread requests inside the second their stamp names.
+    #[serde(default = "yes")]
+    pub spread: bool,
+    #[serde(default)]
+    pub seed: u64,
+    /// Take what can be read of damaged compressed files.
+    #[serde(default)]
+    pub allow_damaged: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// What was written and what was left out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Prepared {
+    pub output: PathBuf,
+    pub objects_output: PathBuf,
+    pub key_file: Option<PathBuf>,
+    pub files: Vec<FileRead>,
+    pub lines: u64,
+    pub parsed: u64,
+    pub malformed: u64,
+    pub malformed_by_reason: BTreeMap<&'static str, BrokenLines>,
+    pub requests: u64,
+    pub objects: u64,
+    pub clients: u64,
+    /// Bytes of all objects together: the size of the content tree.
+    pub content_bytes: u64,
+    /// Parsed lines that are not in the table, by reason.
+    pub left_out: BTreeMap<&'static str, u64>,
+    /// Kept lines whose stamp is earlier than that of the kept line before.
+    pub out_of_order: u64,
+    pub sizes_missing: u64,
+    pub first: String,
+    pub last: String,
+    pub span_ns: i64,
+    pub names: Names,
+    pub warnings: Vec<String>,
+}
+
+/// Reads the logs (twice where a rule must know a host's whole behaviour) and writes both tables.
+pub fn prepare(options: &PrepareOptions, stop: &AtomicBool) -> Result<Prepared, WeblogError> {
+    let output = &options.output;
+    let objects_output = objects_beside(output);
+    for path in [output, &objects_output] {
+        if path.exists() && !options.force {
+            return Err(WeblogError::Exists { path: path.clone() });
+        }
+    }
+    let key = key_for(options.names, options.key_file.as_deref(), output)?;
+    let folder = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut keeper = Keeper::new(options, &key, folder)?;
+    if keeper.rules.must_learn() {
+        read_lines(&options.paths, stop, |_, piece| {
+            if let Piece::Line(text) = piece
+                && let Ok(line) = Line::parse(text)
+            {
+                keeper.rules.learn(&line);
+            }
+            Ok(())
+        })?;
+    }
+    let files = read_lines(&options.paths, stop, |number, piece| keeper.piece(number, piece))?;
+    if !options.allow_damaged {
+        files.iter().try_for_each(FileRead::damaged)?;
+    }
+    let lines: u64 = files.iter().map(|f| f.lines).sum();
+    keeper.nothing_kept(&options.paths, lines)?;
+
+    let (first, last) = (keeper.first, keeper.last);
+    let last_ns = match options.spread {
+        true => offsets_ns(options.seed, last, keeper.in_last).last().copied().unwrap_or(0),
+        false => 0,
+    };
+    let span_ns = (last - first) * 1_000_000_000 + last_ns;
+    let metadata = metadata(options, &keeper, span_ns);
+    let staged_objects = Staged::new(&objects_output);
+    let content_bytes = write_objects(&staged_objects.temporary, &keeper.objects)?;
+    let staged = Staged::new(output);
+    let mut table = ReplayWriter::create(&staged.temporary, &metadata, &keeper.objects.list, &keeper.methods)?;
+    let sorted = keeper.sorter.finish().map_err(|e| WeblogError::io(folder, e))?;
+    let seed = options.spread.then_some(options.seed);
+    place(sorted, seed, stop, |second, offset, kept| table.push((second - first) * 1_000_000_000 + offset, kept))
+        .map_err(|e| if let WeblogError::Io { source, .. } = e { WeblogError::io(folder, source) } else { e })?;
+    table.close()?;
+    key.store()?;
+    staged_objects.publish()?;
+    staged.publish()?;
+
+    let mut warnings = Vec::new();
+    if options.names == Names::Sha1 {
+        warnings
+            .push("SHA-1 of a bare name can be undone by hashing guessed names; use hmac to hand the table on".into());
+    }
+    warnings
+        .extend(files.iter().filter_map(|f| f.damaged().err()).map(|e| format!("{e}; the table holds what was read")));
+    Ok(Prepared {
+        output: output.clone(),
+        objects_output,
+        key_file: key.path(),
+        files,
+        lines,
+        parsed: keeper.parsed,
+        malformed: keeper.broken.iter().map(|b| b.count).sum(),
+        malformed_by_reason: by_reason(&keeper.broken),
+        requests: keeper.kept,
+        objects: keeper.objects.list.len() as u64,
+        clients: keeper.clients.len() as u64,
+        content_bytes,
+        left_out: keeper.left_out,
+        out_of_order: keeper.out_of_order,
+        sizes_missing: keeper.sizes_missing,
+        first: iso(first),
+        last: iso(last),
+        span_ns,
+        names: options.names,
+        warnings,
+    })
+}
+
+fn objects_beside(output: &Path) -> PathBuf {
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.strip_suffix(".parquet").unwrap_or(&name);
+    output.with_file_name(format!("{}.objects.parquet", stem.strip_suffix(".replay").unwrap_or(stem)))
+}
+
+fn metadata(options: &PrepareOptions, keeper: &Keeper<'_>, span_ns: i64) -> Vec<(String, String)> {
+    let source: Vec<String> =
+        options.paths.iter().map(|p| p.file_name().unwrap_or(p.as_os_str()).to_string_lossy().into_owned()).collect();
+    [
+        ("kind", "replay".into()),
+        ("version", "1".into()),
+        ("epoch_utc_ns", (i128::from(keeper.first) * 1_000_000_000).to_string()),
+        ("span_ns", span_ns.to_string()),
+        ("names", options.names.name().into()),
+        ("seed", options.seed.to_string()),
+        ("spread", options.spread.to_string()),
+        ("left_out", serde_json::json!(keeper.left_out).to_string()),
+        ("source", serde_json::json!(source).to_string()),
+    ]
+    .into_iter()
+    .map(|(key, value): (&str, String)| (format!("iojoule.{key}"), value))
+    .collect()
+}
+
+/// Hands on each request with its second and its offset inside it.
+fn place(
+    mut sorted: Merged,
+    seed: Option<u64>,
+    stop: &AtomicBool,
+    mut each: impl FnMut(i64, i64, Kept) -> Result<(), WeblogError>,
+) -> Result<(), WeblogError> {
+    let read = |sorted: &mut Merged| sorted.next().map_err(|e| WeblogError::io(Path::new(""), e));
+    let mut next = read(&mut sorted)?;
+    let mut group = Vec::new();
+    while let Some(head) = next {
+        if stop.load(Ordering::Relaxed) {
+            return Err(WeblogError::Stopped);
+        }
+        group.clear();
+        while let Some(kept) = next.filter(|k| k.utc_s == head.utc_s) {
+            group.push(kept);
+            next = read(&mut sorted)?;
+        }
+        let offsets = seed.map_or_else(|| vec![0; group.len()], |seed| offsets_ns(seed, head.utc_s, group.len()));
+        for (&kept, offset) in group.iter().zip(offsets) {
+            each(head.utc_s, offset, kept)?;
+        }
+    }
+    Ok(())
+}
+
+/// Decides line by line what is kept, and remembers it.
+struct Keeper<'a> {
+    options: &'a PrepareOptions,
+    folder: &'a Path,
+    span: Span,
+    rules: Rules,
+    objects: Objects,
+    clients: HashMap<[u8; 16], u32>,
+    key: &'a Key,
+    methods: Vec<String>,
+    sorter: Sorter<'a>,
+    broken: Vec<BrokenLines>,
+    left_out: BTreeMap<&'static str, u64>,
+    parsed: u64,
+    kept: u64,
+    sizes_missing: u64,
+    out_of_order: u64,
+    before: i64,
+    first: i64,
+    last: i64,
+    in_last: usize,
+}
+
+impl<'a> Keeper<'a> {
+    fn new(options: &'a PrepareOptions, key: &'a Key, folder: &'a Path) -> Result<Self, WeblogError> {
+        Ok(Self {
+            options,
+            folder,
+            span: Span::new(options.since.as_deref(), options.until.as_deref(), options.hours.as_deref())?,
+            rules: Rules::new(&options.cut)?,
+            objects: Objects::new(Namer::new(options.names, key.bytes())),
+            clients: HashMap::new(),
+            key,
+            methods: Vec::new(),
+            sorter: Sorter::new(folder),
+            broken: BrokenLines::none(),
+            left_out: BTreeMap::new(),
+            parsed: 0,
+            kept: 0,
+            sizes_missing: 0,
+            out_of_order: 0,
+            before: i64::MIN,
+            first: i64::MAX,
+            last: i64::MIN,
+            in_last: 0,
+        })
+    }
+
+    fn piece(&mut self, number: u64, piece: Piece<'_>) -> Result<(), WeblogError> {
+        let parsed = match piece {
+            Piece::Line(text) => Line::parse(text),
+            Piece::TooLong => Err(Broken::TooLong),
+            Piece::CutOff => Err(Broken::CutOff),
+        };
+        match parsed {
+            Err(why) => self.broken[why as usize].add(number),
+            Ok(line) => {
+                self.parsed += 1;
+                match self.classify(&line) {
+                    Ok((method, object)) => self.keep(number, &line, method, object)?,
+                    Err(reason) => *self.left_out.entry(reason).or_default() += 1,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Method and object of a line that stays, or why it does not.
+    fn classify(&mut self, line: &Line<'_>) -> Result<(u8, u32), &'static str> {
+        if !self.span.contains(line.time) {
+            return Err("span");
+        }
+        if let Some(rule) = self.rules.cut(line) {
+            return Err(rule);
+        }
+        let request = line.request_line().ok_or("odd_request")?;
+        let statuses = match self.options.keep {
+            Keep::Static => {
+                if let Some(why) = why_not_static(&request) {
+                    return Err(why);
+                }
+                Some(&[200, 206, 304][..])
+            }
+            Keep::Get if !matches!(request.method, b"GET" | b"HEAD") => return Err("method"),
+            Keep::Get | Keep::All => None,
+        };
+        if self.options.statuses.as_deref().or(statuses).is_some_and(|kept| !kept.contains(&line.status)) {
+            return Err("status");
+        }
+        let name = std::str::from_utf8(request.method).map_err(|_| "odd_request")?;
+        let method = match self.methods.iter().position(|known| known == name) {
+            Some(at) => at,
+            None if self.methods.len() == METHODS => return Err("method"),
+            None => self.methods.len(),
+        };
+        let object = self.objects.number(request.target).ok_or("not_a_path")?;
+        if method == self.methods.len() {
+            self.methods.push(name.to_owned());
+        }
+        if name == "GET"
+            && line.status == 200
+            && let Some(size) = line.size
+        {
+            self.objects.answered(object, size);
+        }
+        Ok((method as u8, object))
+    }
+
+    fn keep(&mut self, number: u64, line: &Line<'_>, method: u8, object: u32) -> Result<(), WeblogError> {
+        let utc_s = line.time.utc_s;
+        self.kept += 1;
+        self.sizes_missing += u64::from(line.size.is_none());
+        self.out_of_order += u64::from(utc_s < self.before);
+        self.before = utc_s;
+        self.first = self.first.min(utc_s);
+        if utc_s > self.last {
+            (self.last, self.in_last) = (utc_s, 0);
+        }
+        self.in_last += usize::from(utc_s == self.last);
+        let fresh = self.clients.len() as u32;
+        let client = *self.clients.entry(self.key.client(line.host)).or_insert(fresh);
+        let size = line.size.map_or(Kept::NO_SIZE, |size| i64::try_from(size).unwrap_or(i64::MAX));
+        let kept = Kept { utc_s, line: number, size, object, client, status: line.status, method };
+        self.sorter.push(kept).map_err(|e| WeblogError::io(self.folder, e))
+    }
+
+    fn nothing_kept(&self, paths: &[PathBuf], lines: u64) -> Result<(), WeblogError> {
+        if self.kept > 0 {
+            return Ok(());
+        }
+        Err(match (lines, self.parsed) {
+            (0, _) => WeblogError::Empty { files: names(paths) },
+            (_, 0) => all_broken(paths, lines, &self.broken),
+            (_, parsed) => {
+                let reasons: Vec<String> = self.left_out.iter().map(|(why, n)| format!("{n} by {why}")).collect();
+                WeblogError::NothingLeft { parsed, reasons: reasons.join(", ") }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "prepare_tests.rs"]
+mod tests;
