@@ -8,13 +8,21 @@ const MAX_LINE: u32 = 4096;
 /// Where in the coding the next byte stands.
 #[derive(Clone, Copy, Debug)]
 enum At {
-    Size { digits: u8, line: u32 },
-    Extension { line: u32 },
+    Size {
+        digits: u8,
+        line: u32,
+    },
+    Extension {
+        line: u32,
+    },
     Data,
     /// The line end behind the data.
     DataEnd,
     /// In the trailers; `line` counts the bytes of the present line.
-    Trailer { line: u32, all: u32 },
+    Trailer {
+        line: u32,
+        all: u32,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,13 @@
 //! How a running load is told to end: once to finish what is under way, twice to stop now.
 
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// What the load should do; set from any thread or signal handler.
+/// What the load should do; set from any thread or signal handler, and never taken back.
 #[derive(Debug, Default)]
-pub struct Control(AtomicU8);
+pub struct Control {
+    finish: AtomicBool,
+    now: AtomicBool,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wish {
@@ -21,16 +24,25 @@ impl Control {
         Self::default()
     }
 
-    /// Asks for an end; a stronger wish is never taken back by a weaker one.
+    /// Asks for an end; a stronger wish stands beside a weaker one.
     pub fn ask(&self, wish: Wish) {
-        self.0.fetch_max(wish as u8, Relaxed);
+        match wish {
+            Wish::Run => {}
+            Wish::Finish => self.finish.store(true, Relaxed),
+            Wish::Now => self.now.store(true, Relaxed),
+        }
+    }
+
+    /// The flag behind [`Wish::Now`], for callers that have only a flag to set.
+    pub fn now_flag(&self) -> &AtomicBool {
+        &self.now
     }
 
     pub fn wish(&self) -> Wish {
-        match self.0.load(Relaxed) {
-            0 => Wish::Run,
-            1 => Wish::Finish,
-            _ => Wish::Now,
+        match (self.now.load(Relaxed), self.finish.load(Relaxed)) {
+            (true, _) => Wish::Now,
+            (false, true) => Wish::Finish,
+            (false, false) => Wish::Run,
         }
     }
 }

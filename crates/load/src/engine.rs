@@ -100,8 +100,7 @@ fn wait(
         Waiting::Spin => now,
     };
     let ns = due.min(others).min(now + TURN_NS) - now;
-    let events =
-        connections.epoll.wait(ns).map_err(|source| LoadError::System { doing: "epoll_pwait2", source })?;
+    let events = connections.epoll.wait(ns).map_err(|source| LoadError::System { doing: "epoll_pwait2", source })?;
     for i in 0..events {
         let (token, flags) = connections.epoll.event(i);
         let after = connections.ready(token, flags)?;

@@ -6,7 +6,8 @@
 //!    closed loop (`closed`) does without the three.
 //! 3. Each engine thread turns one event loop (`engine`) over its `connections`: sockets (`socket`, `tls`, `epoll`)
 //!    and the answers that come in on them (`response`, `chunked`).
-//! 4. A `crew` of threads records through [`iojoule_record`]; every request is one row, whatever became of it.
+//! 4. [`build_content`] makes the files a replay asks for; [`Server`] serves them where no other server is.
+//! 5. A `crew` of threads records through [`iojoule_record`]; every request is one row, whatever became of it.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -17,6 +18,7 @@ mod columns;
 mod config;
 mod connection;
 mod connections;
+mod content;
 mod control;
 mod crew;
 mod engine;
@@ -25,6 +27,7 @@ mod error;
 mod replay;
 mod response;
 mod schedule;
+mod server;
 mod socket;
 mod summary;
 mod tally;
@@ -35,7 +38,9 @@ mod wire;
 
 pub use closed::closed;
 pub use config::{AtCap, ClosedConfig, ConnectionMode, Order, ReplayConfig, TlsConfig, Waiting};
+pub use content::{ContentSummary, Noise, build_content};
 pub use control::{Control, Wish};
 pub use error::LoadError;
 pub use replay::replay;
+pub use server::Server;
 pub use summary::{Lateness, PhaseSpan, Summary};

@@ -32,13 +32,8 @@ pub fn replay(config: &ReplayConfig, live: Arc<Live>, control: &Control) -> Resu
     let trace = Trace::open(config)?;
     let edges = trace.edges(config)?;
     let (rows, span_ns) = (trace.rows, trace.span_ns);
-    let dialling = Dialling {
-        to: url.resolve()?,
-        tls,
-        timeout_ns: config.timeout_ns,
-        keep_alive_ns: config.keep_alive_ns,
-        reuse,
-    };
+    let dialling =
+        Dialling { to: url.resolve()?, tls, timeout_ns: config.timeout_ns, keep_alive_ns: config.keep_alive_ns, reuse };
     let format = Format::new(&url, config.host.as_deref(), reuse);
     let recorder = Recorder::start(&config.run, config.threads as usize, live.clone())?;
     live.planned.store(rows, Relaxed);

@@ -54,7 +54,15 @@ pub(crate) struct Response {
 
 impl Response {
     pub fn new() -> Self {
-        Self { body: Body::Head, partial: Vec::new(), bodyless: false, keep_alive: true, interim: 0, status: 0, bytes: 0 }
+        Self {
+            body: Body::Head,
+            partial: Vec::new(),
+            bodyless: false,
+            keep_alive: true,
+            interim: 0,
+            status: 0,
+            bytes: 0,
+        }
     }
 
     /// Forget the last answer and await that to a new request.
@@ -136,8 +144,7 @@ impl Response {
     fn parse(&mut self, input: &[u8]) -> Result<Option<usize>, ()> {
         let mut headers = [const { MaybeUninit::<Header<'_>>::uninit() }; MAX_HEADERS];
         let mut head = httparse::Response::new(&mut []);
-        let parsed =
-            ParserConfig::default().parse_response_with_uninit_headers(&mut head, input, &mut headers);
+        let parsed = ParserConfig::default().parse_response_with_uninit_headers(&mut head, input, &mut headers);
         let used = match parsed {
             Ok(Status::Complete(used)) if used <= MAX_HEAD => used,
             Ok(Status::Partial) => return Ok(None),

@@ -74,7 +74,12 @@ pub(crate) fn pending_error(fd: &OwnedFd) -> Option<io::Error> {
 
 /// Writes without ever raising SIGPIPE.
 pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
-    let flags = libc::MSG_NOSIGNAL;
+    send_with(fd, bytes, false)
+}
+
+/// As [`send`]; `more` says that more follows at once and need not travel apart.
+pub(crate) fn send_with(fd: &OwnedFd, bytes: &[u8], more: bool) -> io::Result<usize> {
+    let flags = libc::MSG_NOSIGNAL | if more { libc::MSG_MORE } else { 0 };
     // SAFETY: the slice is valid for its length.
     count(unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) })
 }

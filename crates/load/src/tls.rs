@@ -13,10 +13,10 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
+use crate::LoadError;
 use crate::config::TlsConfig;
 use crate::socket;
 use crate::url::Url;
-use crate::LoadError;
 
 /// Where Linux distributions keep the bundle of trusted authorities.
 const BUNDLES: [&str; 3] =

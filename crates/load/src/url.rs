@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_url_that_cannot_be_loaded_is_refused() {
-        for bad in ["h", "ftp://h", "http://", "http://:80", "http://h:99999", "http://u@h", "http://h?q", "http://[::1"]
+        for bad in
+            ["h", "ftp://h", "http://", "http://:80", "http://h:99999", "http://u@h", "http://h?q", "http://[::1"]
         {
             assert!(Url::parse(bad).is_err(), "{bad}");
         }
