@@ -23,3 +23,51 @@ class TableWriter:
 
 def recover_table(path: str | PathLike[str]) -> bool:
     """Make the table of a killed writer readable; True where it had to be mended."""
+
+# http
+
+@final
+class Progress:
+    """The live figures of one load, and the way to end it; any thread may use it while the load runs."""
+
+    def __new__(cls) -> Progress: ...
+    def snapshot(self) -> dict[str, Any]:
+        """The counters at this moment by name; `phase` is a name or None."""
+
+    def stop(self, now: bool = False) -> None:
+        """End the load: after what is in flight, or now, recording that as `client_stop`."""
+
+def http_replay(config: str, progress: Progress) -> str:
+    """Replay a prepared web log; configuration and summary are JSON."""
+
+def http_closed(config: str, progress: Progress) -> str:
+    """Run a closed loop; configuration and summary are JSON."""
+
+def build_content(objects: str | PathLike[str], root: str | PathLike[str], seed: int) -> str:
+    """Make every object of an objects table a file under `root`; the summary is JSON."""
+
+@final
+class Server:
+    """The builtin static file server; it listens from its making on and answers while `run` runs."""
+
+    def __new__(cls, root: str | PathLike[str], address: str = "127.0.0.1:0", threads: int = 1) -> Server: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def answered(self) -> int: ...
+    def run(self) -> None: ...
+    def stop(self) -> None: ...
+
+def serve(root: str | PathLike[str], host: str, port: int, threads: int = 1) -> None:
+    """Serve the files under `root` until a signal handler raises, or a signal ends the process."""
+
+# weblog
+
+def weblog_info(options: str) -> str:
+    """What logs hold; options and answer are JSON."""
+
+def weblog_prepare(options: str) -> str:
+    """Logs to a replay table and an objects table; options and answer are JSON."""
+
+def weblog_synth(options: str) -> str:
+    """A log that never happened; options and answer are JSON."""

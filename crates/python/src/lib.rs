@@ -2,7 +2,9 @@
 //! one test under `tests/native`.
 
 mod door;
+mod http;
 mod table;
+mod weblog;
 
 use pyo3::prelude::*;
 
@@ -11,7 +13,11 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::http::{Progress, Server, build_content, http_closed, http_replay, serve};
+    #[pymodule_export]
     use crate::table::{TableWriter, recover_table};
+    #[pymodule_export]
+    use crate::weblog::{weblog_info, weblog_prepare, weblog_synth};
 
     /// True where the engine was built without optimisation: such a build refuses to measure.
     #[pymodule_export]
