@@ -12,6 +12,7 @@ mod error;
 pub mod format;
 pub mod info;
 pub mod input;
+mod keeper;
 mod key;
 pub mod line;
 mod material;

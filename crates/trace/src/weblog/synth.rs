@@ -164,7 +164,7 @@ fn checked(options: &SynthOptions) -> Result<i64, WeblogError> {
 
 enum Output {
     Plain(BufWriter<File>),
-    Gzip(flate2::write::GzEncoder<BufWriter<File>>),
+    Gzip(Box<flate2::write::GzEncoder<BufWriter<File>>>),
 }
 
 impl Output {
@@ -172,7 +172,7 @@ impl Output {
         let file = BufWriter::with_capacity(1 << 18, File::create_new(&staged.temporary)?);
         Ok(match output.extension().is_some_and(|e| e == "gz") {
             // No time in the header: the same seed gives the same bytes.
-            true => Self::Gzip(GzBuilder::new().mtime(0).write(file, Compression::new(6))),
+            true => Self::Gzip(Box::new(GzBuilder::new().mtime(0).write(file, Compression::new(6)))),
             false => Self::Plain(file),
         })
     }
@@ -180,7 +180,7 @@ impl Output {
     fn writer(&mut self) -> &mut dyn Write {
         match self {
             Self::Plain(file) => file,
-            Self::Gzip(file) => file,
+            Self::Gzip(file) => file.as_mut(),
         }
     }
 
