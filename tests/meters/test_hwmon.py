@@ -123,5 +123,5 @@ def test_when_no_sensor_answers_the_meter_is_lost(tree: Tree) -> None:
 
 
 def test_a_machine_without_power_sensors_says_so(tree: Tree) -> None:
-    with pytest.raises(Fatal, match="no power or energy sensor .*coretemp"):
+    with pytest.raises(Fatal, match=r"no power or energy sensor .*coretemp"):
         opened(tree({"hwmon0/name": "coretemp", "hwmon0/temp1_input": 40_000}))

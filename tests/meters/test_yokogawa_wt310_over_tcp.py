@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -65,9 +66,9 @@ def watched(emulator: Wt310Emulator, raw: Path | None = None, **keys: object) ->
 def check_gap(seen: Watched) -> None:
     """Exactly one gap, the numbers go on, and nothing was invented: windows do not pile up."""
     assert [reading.seq for reading in seen.power] == list(range(len(seen.power)))
-    assert [reading for reading in seen.power if "gap_before" in reading.quality][0].seq > 0
+    assert next(reading for reading in seen.power if "gap_before" in reading.quality).seq > 0
     ends = [reading.end_ns for reading in seen.power]
-    assert ends == sorted(ends) and all(b - a > 50_000_000 for a, b in zip(ends, ends[1:], strict=False))
+    assert ends == sorted(ends) and all(b - a > 50_000_000 for a, b in pairwise(ends))
 
 
 def test_watts_of_the_load_arrive_with_their_ranges(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Commands:
         """Wait until ``until_ns`` of the host clock, or until told to stop; whether it was told."""
         while True:
             rest_s = max(0.0, (until_ns - time.monotonic_ns()) * 1e-9)
-            if not select.select([self._fd], [], [], rest_s)[0]:
+            if b"\n" not in self._buffer and not select.select([self._fd], [], [], rest_s)[0]:
                 return False
             if self.line().strip() in (b"stop", b""):
                 return True
