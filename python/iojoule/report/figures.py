@@ -58,6 +58,7 @@ class Course:
     dash: str = "solid"
     group: str = ""
     repeats: int = 1
+    boundary: str = ""
 
 
 def scenario_figures(scenario: Scenario, number: int, colour: Mapping[str, str], interval_s: float) -> list[Figure]:
@@ -83,10 +84,17 @@ def power_and_load(scenario: Scenario, name: str, colour: Mapping[str, str], int
     if not load:
         return None
     panels = [("requests per second", load)]
+    measured = list(dict.fromkeys(course.boundary for course in power if course.dash == "solid"))
+    if len(measured) < 2:
+        # One boundary is said by the axis; the legend then needs no more than the target and what is modelled.
+        power = [
+            replace(one, name=one.group if one.dash == "solid" or not measured else f"{one.group}, modelled")
+            for one in power
+        ]
     caption = "Load over the run"
     if power:
-        modelled = all(course.dash != "solid" for course in power)
-        panels.insert(0, ("power (W)" + (", modelled" if modelled else ""), power))
+        where = f"<br>{boundary_text(measured[0])}" if len(measured) == 1 else ("" if measured else "<br>modelled")
+        panels.insert(0, (f"power (W){where}", power))
         caption = "Power of the whole system above the load that drew it"
         if any(course.dash != "solid" for course in power):
             caption += "; dashed power is modelled, not measured"
@@ -153,7 +161,11 @@ def distribution(scenario: Scenario, name: str, measure: str, colour: Mapping[st
     if not data:
         return None
     layout = {
-        "xaxis": {"type": "log", "title": {"text": f"{MEASURE_TITLES[measure].lower()}, ms"}, **_decades(data)},
+        "xaxis": {
+            "type": "log",
+            "title": {"text": f"{MEASURE_TITLES[measure].lower()}, ms", "standoff": 8},
+            **_decades(data),
+        },
         "yaxis": {"title": {"text": "share of requests (%)"}, "range": [0, 101]},
         "height": 420,
     }
@@ -189,7 +201,7 @@ def _power_course(group: Group, boundary: str, colour: str) -> Course | None:
     parts = [(run, _system(run, boundary)) for run in group.runs]
     pairs = [(run.t_s, one.watts) for run, one in parts if one is not None]
     course = _course(f"{group.target}, {boundary_text(boundary)}", colour, pairs, group.target)
-    return None if course is None else _dashed(course, MODELLED in boundary)
+    return None if course is None else replace(_dashed(course, MODELLED in boundary), boundary=boundary)
 
 
 def _system(run: RunResult, boundary: str) -> PowerOverTime | None:
@@ -261,10 +273,13 @@ def _courses(
             )  # fmt: skip
             known.add(course.name)
     last = "y" if len(panels) == 1 else f"y{len(panels)}"
-    layout["xaxis"] = {"title": {"text": "seconds after the start of the measure phase"}, "anchor": last}
+    layout["xaxis"] = {"title": {"text": "seconds after the start of the measure phase", "standoff": 8}, "anchor": last}
     layout["hovermode"] = "x unified"
     layout |= _phases(scenario)
-    head = ["time (s)", *(f"{course.name}: {unit}" for unit, courses in panels for course in courses)]
+    head = [
+        "time (s)",
+        *(f"{course.name}: {unit.replace('<br>', ', ')}" for unit, courses in panels for course in courses),
+    ]
     every = [course for _, courses in panels for course in courses]
     times = np.unique(np.concatenate([course.t_s for course in every]))
     times = times[:: max(1, math.ceil(len(times) / TABLE_ROWS))]

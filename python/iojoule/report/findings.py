@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from iojoule.metrics.metric import MODELLED, Finding
+from iojoule.metrics.metric import MODELLED, Difference, Finding
 
 from .data import CampaignData
 from .numbers import percent, plain, quoted
 from .reduce import Group, RunResult, Scenario
-from .words import COMPARED, boundary_text, label
+from .words import COMPARED, boundary_text
 
 ORDER = {"fail": 0, "warning": 1, "result": 2, "ok": 3, "note": 4}
 LIMIT_PER_TEXT = 4
+SAID = {
+    ("j_per_request", "system"): "energy per request",
+    ("power_mean", "system"): "power",
+    ("completion_from_planned_p99", ""): "time by which 99 % are done",
+}
+"""What the comparison in words is about."""
 
 
 def findings(campaign: CampaignData, scenarios: Sequence[Scenario]) -> list[Finding]:
@@ -20,7 +26,13 @@ def findings(campaign: CampaignData, scenarios: Sequence[Scenario]) -> list[Find
     runs = [result for scenario in scenarios for group in scenario.groups for result in group.runs]
     results = [Finding("result", text) for scenario in scenarios for text in _results(scenario, len(scenarios) > 1)]
     doubts = [*_incomplete(campaign, runs), *_fidelity(runs), *_errors(runs), *_power(runs), *_events(runs)]
-    return results + sorted(doubts, key=lambda one: ORDER[one.level])
+    every = results + sorted(doubts, key=lambda one: ORDER[one.level])
+    return [Finding(one.level, _glued(one.text)) for one in every]
+
+
+def _glued(text: str) -> str:
+    """No line ends before a percent sign or beside a ±."""
+    return text.replace(" %", "\u00a0%").replace(" ± ", "\u00a0±\u00a0")
 
 
 def _results(scenario: Scenario, named: bool) -> list[str]:
@@ -35,7 +47,7 @@ def _served(group: Group) -> str:
     rate, share = group.estimate("requests_per_s"), group.estimate("success_share")
     if rate is None or rate.mean is None or share is None:
         return ""
-    text = f"{group.target} served {quoted(rate.mean, rate.expanded, '1/s').replace('/s', 'requests/s')}"
+    text = f"{group.target} served {quoted(rate.mean, rate.expanded, 'requests/s')}"
     text += f" ({plain(share.mean)} % succeeded)"
     power = group.estimate("power_mean", "system")
     if power is not None and power.mean is not None:
@@ -52,11 +64,15 @@ def _served(group: Group) -> str:
 def _compared(scenario: Scenario) -> list[str]:
     said = []
     for baseline, other, differences in scenario.comparisons():
-        chosen = {(d.name, d.scope): d for d in differences if d.name in COMPARED and d.scope in ("", "system")}
+        # Measured boundaries come first; a modelled one speaks only where nothing was measured.
+        chosen: dict[tuple[str, str], Difference] = {}
+        for one in differences:
+            if one.name in COMPARED and one.scope in ("", "system"):
+                chosen.setdefault((one.name, one.scope), one)
         clear = [d for d in chosen.values() if d.significant and d.percent is not None]
         parts = [
-            f"{label(d.name, d.scope)} {percent(d.percent)}"
-            for key in (("j_per_request", "system"), ("power_mean", "system"), ("completion_from_planned_p99", ""))
+            f"{words} {percent(d.percent)}"
+            for key, words in SAID.items()
             if (d := chosen.get(key)) is not None and d in clear
         ]
         if parts:
@@ -103,15 +119,28 @@ def _fidelity(runs: Sequence[RunResult]) -> list[Finding]:
 
 
 def _errors(runs: Sequence[RunResult]) -> list[Finding]:
-    found = []
-    for one in runs:
-        share = one.metric("success_share")
-        if share is not None and share.value is not None and share.value < 100 and share.note:
-            level = "warning" if share.value < 99 else "note"
-            found.append(
-                Finding(level, f"{one.run.name}: {100 - share.value:.3g} % of requests failed ({share.note}).")
-            )
-    return _shortened(found)
+    """Runs that lost 1 % or more one by one; the others in one sentence."""
+    failed = [
+        (one, 100 - share.value, share.note)
+        for one in runs
+        if (share := one.metric("success_share")) is not None and share.value is not None and share.value < 100
+    ]
+    many = [entry for entry in failed if entry[1] >= 1]
+    found = [
+        Finding("warning", f"{one.run.name}: {lost:.3g} % of the requests failed ({why}).")
+        for one, lost, why in many[:LIMIT_PER_TEXT]
+    ]
+    if len(many) > LIMIT_PER_TEXT:
+        text = f"{len(many) - LIMIT_PER_TEXT} more runs lost 1 % of their requests or more; see the table of runs."
+        found.append(Finding("warning", text))
+    few = [entry for entry in failed if entry[1] < 1]
+    if few:
+        worst = max(few, key=lambda entry: entry[1])
+        text = (
+            f"In {len(few)} of {len(runs)} runs some requests failed, at most {worst[1]:.2g} % of a run ({worst[2]})."
+        )
+        found.append(Finding("note", text))
+    return found
 
 
 def _power(runs: Sequence[RunResult]) -> list[Finding]:
@@ -163,12 +192,3 @@ def _named(names: Sequence[str], of: int) -> str:
     return ", ".join(names[:LIMIT_PER_TEXT]) + (
         f" and {len(names) - LIMIT_PER_TEXT} more" if len(names) > LIMIT_PER_TEXT else ""
     )
-
-
-def _shortened(found: Iterable[Finding]) -> list[Finding]:
-    every = list(found)
-    if len(every) <= 2 * LIMIT_PER_TEXT:
-        return every
-    rest = len(every) - LIMIT_PER_TEXT
-    worst = min(every[LIMIT_PER_TEXT:], key=lambda one: ORDER[one.level]).level
-    return [*every[:LIMIT_PER_TEXT], Finding(worst, f"{rest} more runs had failed requests; see the table of runs.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-UNIT_TEXT = {"1": "", "1/s": "/s", "1/J": "per J"}
+UNIT_TEXT = {"1": "", "1/s": "per s", "1/J": "per J"}
 MINUS = "−"
 
 

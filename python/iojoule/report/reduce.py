@@ -31,7 +31,7 @@ SHOWN = ("idle", "warmup", "measure", "cooldown")
 
 @dataclass(frozen=True)
 class RunResult:
-    """What the page keeps of one run. Times of courses are seconds after the start of the measure phase."""
+    """What the page keeps of a run. `t_s` is the middle of each interval, in seconds after the measure phase began."""
 
     run: RunData
     metrics: Sequence[Metric]
@@ -128,7 +128,8 @@ def reduce_run(run: RunData, interval_s: float) -> RunResult:
         if all(part.name in courses for part in parts)
     ]
     relative = [(s.name, (s.start_ns - main.start_ns) / 1e9, (s.end_ns - main.start_ns) / 1e9) for s in shown]
-    t_s = rates.t_s + (whole.start_ns - main.start_ns) / 1e9
+    # A mean stands in the middle of its interval.
+    t_s = rates.t_s + (whole.start_ns - main.start_ns) / 1e9 + interval_s / 2
     return RunResult(run, metrics, said, t_s, rates, summed, list(courses.values()), cdfs, relative)
 
 

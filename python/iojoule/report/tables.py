@@ -10,7 +10,7 @@ from iojoule.metrics.metric import COVERAGE_FACTOR, MODELLED, Estimate
 from iojoule.metrics.uncertainty import SYSTEMATIC
 
 from .data import CampaignData, plain
-from .numbers import percent, quoted, unit_text, with_uncertainty
+from .numbers import fixed, percent, quoted, unit_text, with_uncertainty
 from .numbers import plain as number
 from .reduce import Group, RunResult, Scenario
 from .words import COMPARED, HEADLINES, SOURCES, boundary_text, label
@@ -39,7 +39,7 @@ def headline_table(scenario: Scenario) -> Table:
         found = [row for name, scope, text in entries for row in _headline(scenario.groups, name, scope, text)]
         if found:
             rows += [Row([section], "section"), *found]
-    head = ["metric", "boundary", *(f"{group.target} (n = {_repeats(group)})" for group in scenario.groups)]
+    head = ["metric", *(f"{group.target} (n = {_repeats(group)})" for group in scenario.groups), "boundary"]
     note = (
         "Means over the repeats. ± is U with k = 2 of the instruments' budget or the 95 % t-interval of the repeats, "
         "whichever is larger; without ± nothing is known about the uncertainty, or it is a count."
@@ -57,7 +57,7 @@ def _headline(groups: Sequence[Group], name: str, scope: str, text: str) -> Iter
             cells.append("–" if one is None else _cell(one))
         if name == "requests":
             text = f"{text}, mean" if max(_repeats(group) for group in groups) > 1 else text
-        yield Row([text, boundary_text(boundary), *cells], "modelled" if MODELLED in boundary else "")
+        yield Row([text, *cells, boundary_text(boundary)], "modelled" if MODELLED in boundary else "")
 
 
 def _cell(one: Estimate) -> str:
@@ -101,18 +101,17 @@ def comparison_table(scenario: Scenario) -> Table | None:
     rows = []
     for baseline, other, differences in scenario.comparisons():
         rows.append(Row([f"{other.target} against {baseline.target}"], "section"))
-        for d in differences:
-            if d.name not in COMPARED or d.scope not in ("", "system", "drives"):
-                continue
+        chosen = [d for d in differences if d.name in COMPARED and d.scope in ("", "system", "drives")]
+        for d in sorted(chosen, key=lambda d: (MODELLED in d.boundary, ("", "system", "drives").index(d.scope))):
             kind = "" if not d.significant or d.better is None else ("good" if d.better else "bad")
             said = "one repeat: not tested" if d.significant is None else ("yes" if d.significant else "no")
             if d.p_value is not None and d.significant is not None:
                 said += f" (p = {d.p_value:.3f})" if d.p_value >= 0.0005 else " (p < 0.001)"
             unit = unit_text(d.unit)
-            cells = [label(d.name, d.scope), boundary_text(d.boundary), f"{number(d.baseline)} {unit}".strip()]
-            cells += [f"{number(d.other)} {unit}".strip(), percent(d.percent, d.percent_ci95), said]
+            cells = [label(d.name, d.scope), f"{number(d.baseline)} {unit}".strip()]
+            cells += [f"{number(d.other)} {unit}".strip(), percent(d.percent, d.percent_ci95), said, boundary_text(d.boundary)]
             rows.append(Row(cells, kind))
-    head = ["metric", "boundary", "baseline", "other", "difference (95 %)", "beyond the scatter of repeats?"]
+    head = ["metric", "baseline", "other", "difference (95 %)", "beyond the scatter of repeats?", "boundary"]
     note = (
         "The baseline is the first target of the experiment. The test is Welch's on the repeats: gain and offset of an "
         "instrument that watched both are the same on both sides and cancel."
@@ -145,12 +144,17 @@ def _run(one: RunResult) -> Row:
         one.run.name, one.run.status, of("requests"),
         "–" if share is None or share.value is None else f"{number(share.value)} %",
         (share.note if share else "") or "none",
-        of("requests_per_s"), of("throughput"), of("completion_from_planned_p99"), of("stretch"), of("lateness_p99"),
+        of("requests_per_s"), of("throughput"), of("completion_from_planned_p99"), _stretch(one), of("lateness_p99"),
         of("power_mean", "system"), of("energy", "system"), boundary_text(energy.boundary) if energy else "–",
         energy.note if energy else "–",
     ]  # fmt: skip
     failed = any(finding.level == "fail" for finding in one.findings)
     return Row(cells, "bad" if one.run.status != "complete" or failed else "")
+
+
+def _stretch(one: RunResult) -> str:
+    metric = one.metric("stretch")
+    return "–" if metric is None or metric.value is None else fixed(metric.value, 4)
 
 
 def budget_table(scenario: Scenario) -> Table | None:
@@ -235,10 +239,14 @@ def _meters(campaign: CampaignData) -> Iterator[Row]:
                         f"{meter.get('name')} ({meter.get('driver', '?')})", str(channel.get("id")),
                         boundary_text(boundary), str(channel.get("kind", "")).replace("_", " "),
                         str(channel.get("drive") or "–"), _accuracy(channel),
-                        ", ".join(channel.get("contains") or ()) or "–", plain(meter.get("identity") or {}),
+                        ", ".join(channel.get("contains") or ()) or "–", _identity(meter),
                     ],
                     "modelled" if boundary == MODELLED else "",
                 )  # fmt: skip
+
+
+def _identity(meter: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {plain(value)}" for key, value in (meter.get("identity") or {}).items()) or "–"
 
 
 def _accuracy(channel: Mapping[str, Any]) -> str:
