@@ -109,7 +109,8 @@ def comparison_table(scenario: Scenario) -> Table | None:
                 said += f" (p = {d.p_value:.3f})" if d.p_value >= 0.0005 else " (p < 0.001)"
             unit = unit_text(d.unit)
             cells = [label(d.name, d.scope), f"{number(d.baseline)} {unit}".strip()]
-            cells += [f"{number(d.other)} {unit}".strip(), percent(d.percent, d.percent_ci95), said, boundary_text(d.boundary)]
+            cells += [f"{number(d.other)} {unit}".strip(), percent(d.percent, d.percent_ci95), said]
+            cells.append(boundary_text(d.boundary))
             rows.append(Row(cells, kind))
     head = ["metric", "baseline", "other", "difference (95 %)", "beyond the scatter of repeats?", "boundary"]
     note = (
