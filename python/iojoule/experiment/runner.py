@@ -119,7 +119,7 @@ class Campaign:
                 rate = made["bytes"] / max(made["seconds"], 1e-9)
                 size = made["bytes"] / 1e6
                 self.note(f"content of {name}: {made['files']:,} files, {size:,.1f} MB, {rate / 1e6:,.0f} MB/s")
-                if lost := len(made.get("unplaceable", [])):
+                if lost := made["unplaceable"]:
                     self.note(f"warning: {lost} objects of {name} cannot be files; their requests will fail")
         return places
 

@@ -132,7 +132,7 @@ def _span_s(replay: Path) -> float:
     import pyarrow.parquet as pq
 
     try:
-        metadata = pq.read_schema(replay).metadata or {}
+        metadata = pq.read_metadata(replay).metadata or {}
     except (OSError, ValueError) as error:
         raise ConfigError(f"{replay} cannot be read as a replay table: {error}", key="workload.replay") from error
     if metadata.get(b"iojoule.kind") != b"replay":
