@@ -144,6 +144,8 @@ def _errors(runs: Sequence[RunResult]) -> list[Finding]:
 
 
 def _power(runs: Sequence[RunResult]) -> list[Finding]:
+    if not runs:
+        return []
     found = []
     systems = [m for one in runs for m in one.metrics if m.name == "energy" and m.scope == "system"]
     if not systems:

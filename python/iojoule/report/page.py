@@ -43,7 +43,7 @@ def build_report(campaign: CampaignData, *, interval_s: float | None = None) -> 
         loader=PackageLoader("iojoule.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    return environment.get_template("report.html.j2").render(
+    page = environment.get_template("report.html.j2").render(
         campaign=campaign,
         findings=findings(campaign, scenarios),
         sections=sections,
@@ -54,9 +54,10 @@ def build_report(campaign: CampaignData, *, interval_s: float | None = None) -> 
         figures={figure.id: embedded(figure.document) for section in sections for figure in section.figures},
         style=_part("style.css"),
         script=_part("report.js"),
-        # The library ends no script element early: "</" does not occur in it inside a string that matters to HTML.
+        # Inside a script element only its end tag would be taken for markup.
         plotly=get_plotlyjs().replace("</script", "<\\/script"),
     )
+    return page.lstrip()
 
 
 def _section(scenario: Scenario, number: int, paint: dict[str, str], interval_s: float) -> Section:
