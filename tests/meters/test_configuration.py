@@ -54,3 +54,9 @@ def test_a_name_is_fit_for_a_file(name: str) -> None:
 def test_a_rate_the_meter_has_not_is_refused() -> None:
     with pytest.raises(ValidationError, match="100MS, 250MS, 500MS, 1S, 2S, 5S"):
         parse_meter(WT310 | {"interval": "300ms"})
+
+
+@pytest.mark.parametrize("interval", [0, "0s", -1, "-250ms"])
+def test_time_between_two_readings_is_above_zero(interval: object) -> None:
+    with pytest.raises(ValidationError, match="interval"):
+        parse_meter({"kind": "powercap", "interval": interval})

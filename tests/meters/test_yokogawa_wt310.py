@@ -22,6 +22,7 @@ SECTION = {
 }
 CONFIGURE: list[Line] = [
     ("*IDN?", "YOKOGAWA,WT310E,C2UA12345E,F1.01"),
+    ("*CLS", None),
     (":COMM:REM ON", None),
     (":COMM:HEAD OFF", None),
     (":COMM:VERB OFF", None),

@@ -221,3 +221,13 @@ class Driver(Protocol):
 
     def close(self) -> None:
         """Let the meter go; never raises."""
+
+
+class Bare:
+    """A meter that has neither a clock nor an integral of its own."""
+
+    def sync(self) -> ClockProbe | None:
+        return None
+
+    def stop(self) -> dict[str, Any] | None:
+        return None

@@ -12,11 +12,13 @@ class MeterConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    #: Name of the meter in tables and pictures; the kind when not given.
-    name: str = Field(default="", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    kind: str
-    #: Time between two readings.
-    interval: Seconds = 1.0
+    name: str = Field(
+        default="",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        description="Name of the meter in tables and pictures; its kind when not given.",
+    )
+    kind: str = Field(description="Which driver reads it.")
+    interval: Seconds = Field(default=1.0, description="Time between two readings.")
 
     @model_validator(mode="before")
     @classmethod

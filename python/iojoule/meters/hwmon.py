@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from iojoule.meters import base
-from iojoule.meters.base import Channel, Description, Fatal, NoRawLog, RawLog, Reading, Retry, read
+from iojoule.meters.base import Bare, Channel, Description, Fatal, NoRawLog, RawLog, Reading, Retry, read
 from iojoule.meters.config import MeterConfig
 from iojoule.meters.counter import EnergyCounter
 from iojoule.meters.sysfs import number, optional_number, optional_text
@@ -31,23 +31,26 @@ class ChannelNote(BaseModel):
     """What only the person at the bench knows of a sensor: what it feeds, and how good it is."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    role: base.Role = "other"
-    drive: str | None = None
-    boundary: base.Boundary = "dc_rail"
-    u_rel: float | None = Field(default=None, ge=0, le=1)
-    u_abs: float | None = Field(default=None, ge=0)
-    contains: tuple[str, ...] = ()
+    role: base.Role = Field(default="other", description="What it feeds; drive where a drive is named.")
+    drive: str | None = Field(default=None, description="Kernel name of the drive it feeds.")
+    boundary: base.Boundary = Field(default="dc_rail", description="Where its watts are measured.")
+    u_rel: float | None = Field(default=None, ge=0, le=1, description="Relative standard uncertainty.")
+    u_abs: float | None = Field(default=None, ge=0, description="Absolute standard uncertainty, W or J.")
+    contains: tuple[str, ...] = Field(default=(), description="Sensors whose power flows through this one.")
 
 
 class HwmonConfig(MeterConfig):
     kind: Literal["hwmon"] = "hwmon"
-    root: Path = Path("/sys/class/hwmon")
-    #: The sensors to read, ``"ina226.power1"``, each with its note; every power and energy sensor when empty.
-    channels: dict[str, ChannelNote] = Field(default_factory=dict)
-    #: Rails without a power register: channel → (voltage, current), ``{"5v" = ["ina226.in1", "ina226.curr1"]}``.
-    pairs: dict[str, tuple[str, str]] = Field(default_factory=dict)
-    #: The most watts a counted sensor can see.
-    p_max_w: float = Field(default=10_000.0, gt=0)
+    root: Path = Field(default=Path("/sys/class/hwmon"), description="Where the hwmon tree is.")
+    channels: dict[str, ChannelNote] = Field(
+        default_factory=dict,
+        description='The sensors to read, "ina226.power1", with notes; all of power and energy when empty.',
+    )
+    pairs: dict[str, tuple[str, str]] = Field(
+        default_factory=dict,
+        description='Rails without a power register: {"5v" = ["ina226.in1", "ina226.curr1"]}, voltage and current.',
+    )
+    p_max_w: float = Field(default=10_000.0, gt=0, description="The most watts an energy counter can see.")
 
 
 @dataclass(slots=True)
@@ -61,7 +64,7 @@ class Sensor:
     counter: EnergyCounter | None = field(default=None)
 
 
-class Hwmon:
+class Hwmon(Bare):
     """One channel per power or energy sensor."""
 
     Config: ClassVar[type[HwmonConfig]] = HwmonConfig
@@ -188,12 +191,6 @@ class Hwmon:
             return [read(sensor.channel, at_ns, at_ns, u_ns, value, *flags)]
         step = sensor.counter.look(at_ns, codes[0] * 1000)
         return [read(sensor.channel, step[0], at_ns, u_ns, step[1], *step[2])] if step else []
-
-    def sync(self) -> base.ClockProbe | None:
-        return None
-
-    def stop(self) -> dict[str, Any] | None:
-        return None
 
     def close(self) -> None:
         self.sensors = []

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from iojoule.meters.base import Channel, ClockProbe, Description, Fatal, NoRawLog, RawLog, Reading, Reconnect, read
+from iojoule.meters.base import Bare, Channel, Description, Fatal, NoRawLog, RawLog, Reading, Reconnect, read
 from iojoule.meters.config import MeterConfig
 from iojoule.meters.counter import EnergyCounter
 from iojoule.meters.sysfs import Look, look, number
@@ -30,11 +30,13 @@ _ALLOW = "sudo chmod a+r /sys/class/powercap/*/energy_uj"
 
 class PowercapConfig(MeterConfig):
     kind: Literal["powercap"] = "powercap"
-    root: Path = Path("/sys/class/powercap")
-    #: The most watts one domain can draw: beyond half a counter's range at this power, wraps cannot be told apart.
-    p_max_w: float = Field(default=1000.0, gt=0)
-    #: Relative standard uncertainty of the counters, where someone has measured it. The makers state none.
-    u_rel: float | None = Field(default=None, gt=0, le=1)
+    root: Path = Field(default=Path("/sys/class/powercap"), description="Where the powercap tree is.")
+    # Beyond half a counter's range at this power, wraps cannot be told apart.
+    p_max_w: float = Field(default=1000.0, gt=0, description="The most watts one domain can draw; bounds a step.")
+    # The makers state none.
+    u_rel: float | None = Field(
+        default=None, gt=0, le=1, description="Relative standard uncertainty of the counters, where it was measured."
+    )
 
 
 def modulus_nj(max_energy_range_uj: int) -> int:
@@ -101,7 +103,7 @@ def _preference(place: str) -> tuple[int, str]:
     return (_INTERFACES.index(interface) if interface in _INTERFACES else -1, place)
 
 
-class Powercap:
+class Powercap(Bare):
     """One channel of counted energy per domain."""
 
     Config: ClassVar[type[PowercapConfig]] = PowercapConfig
@@ -174,12 +176,6 @@ class Powercap:
             raise Reconnect(f"{zone.path}/energy_uj holds {count_uj}")
         self.raw.received(f"{seen.at_ns} {zone.id} {count_uj}\n".encode())
         return count_uj, seen
-
-    def sync(self) -> ClockProbe | None:
-        return None
-
-    def stop(self) -> dict[str, Any] | None:
-        return None
 
     def close(self) -> None:
         """Nothing is held open. The counters forget their last look: what ran on while lost is a gap, not a step."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from iojoule.meters.base import Channel, ClockProbe, Description, NoRawLog, RawLog, Reading, Reconnect, read
+from iojoule.meters.base import Bare, Channel, Description, NoRawLog, RawLog, Reading, Reconnect, read
 from iojoule.meters.blockdev import device_of
 from iojoule.meters.config import MeterConfig
 from iojoule.meters.sysfs import Look, look
@@ -30,23 +30,22 @@ class DiskModel(BaseModel):
     """Watts of one disk: with a request always in flight, and with none."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    active_w: float = Field(ge=0)
-    idle_w: float = Field(default=0.0, ge=0)
+    active_w: float = Field(ge=0, description="Watts with a request always in flight.")
+    idle_w: float = Field(default=0.0, ge=0, description="Watts with none.")
 
 
 class UtilisationConfig(MeterConfig):
     kind: Literal["utilisation"] = "utilisation"
-    #: Watts of the whole system at rest, its disks included.
-    idle_w: float = Field(ge=0)
-    #: Watts added when every core is busy.
-    cpu_w: float = Field(default=0.0, ge=0)
-    #: By kernel name (``sda``); ``auto`` is the disk that holds ``path``.
-    disks: dict[str, DiskModel] = Field(default_factory=dict)
-    path: Path = Path()
-    #: Relative standard uncertainty of the model. There is no default: who writes coefficients knows how good they are.
-    u_rel: float = Field(gt=0, le=1)
-    proc: Path = Path("/proc")
-    sys: Path = Path("/sys")
+    idle_w: float = Field(ge=0, description="Watts of the whole system at rest, its disks included.")
+    cpu_w: float = Field(default=0.0, ge=0, description="Watts added when every core is busy.")
+    disks: dict[str, DiskModel] = Field(
+        default_factory=dict, description="By kernel name (sda); auto is the disk that holds path."
+    )
+    path: Path = Field(default=Path(), description="What the disk auto holds.")
+    # No default: who writes coefficients knows how good they are.
+    u_rel: float = Field(gt=0, le=1, description="Relative standard uncertainty of the model.")
+    proc: Path = Field(default=Path("/proc"), description="Where diskstats and stat are.")
+    sys: Path = Field(default=Path("/sys"), description="Where the tree of devices is.")
 
     @model_validator(mode="after")
     def _idle_includes_the_disks(self) -> UtilisationConfig:
@@ -61,7 +60,7 @@ class UtilisationConfig(MeterConfig):
         return self
 
 
-class Utilisation:
+class Utilisation(Bare):
     """The model as a meter: channels ``disk.<name>``, ``cpu`` and ``system``, which contains them."""
 
     Config: ClassVar[type[UtilisationConfig]] = UtilisationConfig
@@ -133,12 +132,6 @@ class Utilisation:
     def _reading(channel: Channel, start_ns: int, end_ns: int, u_time_ns: int, watts: float) -> Reading:
         flags = ("modelled", "invalid") if math.isnan(watts) else ("modelled",)
         return read(channel, start_ns, end_ns, u_time_ns, watts, *flags)
-
-    def sync(self) -> ClockProbe | None:
-        return None
-
-    def stop(self) -> dict[str, Any] | None:
-        return None
 
     def close(self) -> None:
         self.before = None

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from iojoule.meters import base
-from iojoule.meters.base import Accuracy, Channel, Description, Fatal, NoRawLog, RawLog, Reading, Reconnect, read
+from iojoule.meters.base import Accuracy, Bare, Channel, Description, Fatal, NoRawLog, RawLog, Reading, Reconnect, read
 from iojoule.meters.config import MeterConfig
 from iojoule.meters.scpi import Dialogue, amount
 from iojoule.meters.visa import Link, VisaLink
@@ -32,32 +32,30 @@ CHANNELS = (("voltage", "V"), ("current", "A"), ("power", "W"), ("power_factor",
 
 class YokogawaWt310Config(MeterConfig):
     kind: Literal["yokogawa_wt310"] = "yokogawa_wt310"
-    resource: str
-    #: Fixed ranges, volts and amperes; chosen above the peak of the load, since a change spoils a window.
-    voltage_range: float = Field(gt=0)
-    current_range: float = Field(gt=0)
-    mode: Literal["RMS", "VMEAN", "DC"] = "RMS"
-    crest_factor: Literal[3, 6] = 3
-    #: ``±(% of reading + % of range)`` of power; the data sheet's at 45-66 Hz unless given, unknown for DC.
-    accuracy_pct: tuple[float, float] | None = None
-    #: Let the meter integrate as well, and compare at the end.
-    integrate: bool = True
-    role: base.Role = "system"
-    drive: str | None = None
-    timeout: Seconds = 2.0
-    termination: Literal["\n", "\r\n"] = "\n"
+    resource: str = Field(description="VISA resource, such as TCPIP0::192.0.2.7::INSTR.")
+    # Fixed ranges, chosen above the peak of the load: a change spoils a window.
+    voltage_range: float = Field(gt=0, description="Volts, fixed.")
+    current_range: float = Field(gt=0, description="Amperes, fixed.")
+    mode: Literal["RMS", "VMEAN", "DC"] = Field(default="RMS", description="DC for rails.")
+    crest_factor: Literal[3, 6] = Field(default=3, description="Peaks allowed, in ranges.")
+    accuracy_pct: tuple[float, float] | None = Field(
+        default=None, description="Of power, % of reading and % of range; the data sheet's for AC, unknown for DC."
+    )
+    integrate: bool = Field(default=True, description="Let the meter integrate as well, and compare at the end.")
+    role: base.Role = Field(default="system", description="What it feeds.")
+    drive: str | None = Field(default=None, description="The drive it feeds, for the role drive.")
+    timeout: Seconds = Field(default=2.0, description="How long an answer may take beyond an update.")
+    termination: Literal["\n", "\r\n"] = Field(default="\n", description="Line end; CR LF on RS-232.")
 
     @model_validator(mode="after")
     def _rate_exists(self) -> YokogawaWt310Config:
         if self.interval not in RATES_S:
             raise ValueError(f"interval {self.interval:g} s: the meter knows {', '.join(RATES_S.values())}")
-        if self.timeout <= 0:
-            raise ValueError("timeout must be above 0 s")
         return self
 
     @property
     def accuracy(self) -> Accuracy | None:
-        """Of power. Crest factor 6 halves the peak headroom's reference and doubles both terms."""
+        """Of power. Crest factor 6 is taken to double both terms."""
         pct = self.accuracy_pct or (None if self.mode == "DC" else (0.1, 0.05))
         times = 2 if self.crest_factor == 6 and not self.accuracy_pct else 1
         return pct and Accuracy(times * pct[0], times * pct[1], self.voltage_range * self.current_range)
@@ -82,7 +80,7 @@ def settings(config: YokogawaWt310Config) -> list[tuple[str, str]]:
     ]
 
 
-class YokogawaWt310:
+class YokogawaWt310(Bare):
     """Channels ``voltage``, ``current``, ``power``, ``power_factor`` of element 1."""
 
     Config: ClassVar[type[YokogawaWt310Config]] = YokogawaWt310Config
@@ -94,18 +92,15 @@ class YokogawaWt310:
         self.identity: dict[str, Any] = {}
         self.integrating_since_ns = 0
         self.sum_j = self.sum_s = 0.0
-        volts, amperes = config.voltage_range, config.current_range
-        self.ranges = {"V": volts, "A": amperes, "W": volts * amperes}
+        self.ranges = {"V": (volts := config.voltage_range), "A": (amps := config.current_range), "W": volts * amps}
         self.channels = [self._channel(*each) for each in CHANNELS]
 
     def _channel(self, name: str, unit: str) -> Channel:
         config = self.config
         boundary: base.Boundary = "dc_rail" if config.mode == "DC" else "ac_wall"
-        known: dict[str, Any] = {}
-        if unit == "W":
-            known = {"role": config.role, "drive": config.drive}
-            if config.accuracy:
-                known |= {"u_rel": config.accuracy.u_rel, "u_abs": config.accuracy.u_abs}
+        known: dict[str, Any] = {"role": config.role, "drive": config.drive} if unit == "W" else {}
+        if known and config.accuracy:
+            known |= {"u_rel": config.accuracy.u_rel, "u_abs": config.accuracy.u_abs}
         return Channel(name, name, unit, boundary, "window_mean", min_interval_s=0.1, **known)
 
     @property
@@ -116,15 +111,14 @@ class YokogawaWt310:
 
     def configure(self) -> None:
         config = self.config
-        self.meter = meter = Dialogue(
-            self._link or VisaLink(config.resource, config.timeout, config.termination, self.raw)
-        )
+        link = self._link or VisaLink(config.resource, config.timeout, config.termination, self.raw)
+        self.meter = meter = Dialogue(link)
         who = meter.ask("*IDN?").split(",")
         if len(who) != 4:
             raise Reconnect(f"*IDN?: {','.join(who)!r} is not maker, model, serial, firmware")
         if who[0].upper() != "YOKOGAWA" or not who[1].upper().startswith(("WT310", "WT33")):
             raise Fatal(f"{config.resource} is {','.join(who)!r}, not a WT310 or WT330")
-        for command in (":COMM:REM ON", ":COMM:HEAD OFF", ":COMM:VERB OFF"):
+        for command in ("*CLS", ":COMM:REM ON", ":COMM:HEAD OFF", ":COMM:VERB OFF"):
             meter.say(command)
         if meter.ask(":INTEG:STAT?").upper().startswith("STAR"):
             meter.say(":INTEG:STOP")  # left running by a run that died; ranges cannot be set meanwhile
@@ -133,8 +127,8 @@ class YokogawaWt310:
         meter.say(":STAT:FILT1 FALL")
         if not re.match(r"[+-]?0\b", error := meter.ask(":STAT:ERR?")):
             raise Fatal(f"the meter reports error {error}")
-        self.identity = dict(zip(("maker", "model", "serial", "firmware"), who, strict=True))
-        self.identity["confirmed"] = confirmed
+        named = zip(("maker", "model", "serial", "firmware"), who, strict=True)
+        self.identity = dict(named) | {"confirmed": confirmed}
 
     def describe(self) -> Description:
         return Description({"resource": self.config.resource} | self.identity, tuple(self.channels))
@@ -157,8 +151,7 @@ class YokogawaWt310:
         flags = {flag for bit, flag in CONDITIONS.items() if condition & bit}
         if abs(values[ITEMS.index("IPP")]) > self.config.crest_factor * self.config.current_range:
             flags.add("peak_over")
-        start_ns = end_ns - int(self.config.interval * 1e9)
-        window = (start_ns, end_ns, u_time_ns)
+        window = (end_ns - int(self.config.interval * 1e9), end_ns, u_time_ns)
         readings = [self._reading(c, value, flags, window) for c, value in zip(self.channels, values, strict=False)]
         for power in readings:
             if power.unit == "W" and power.good:
@@ -185,9 +178,6 @@ class YokogawaWt310:
         values = self._dialogue.numbers(ask, count, 2 * self.config.interval + self.config.timeout)
         # The answer was on its way for between nothing and a round trip after the edge.
         return values, time.monotonic_ns() - round_trip_ns // 2, int(round_trip_ns / math.sqrt(12))
-
-    def sync(self) -> base.ClockProbe | None:
-        return None
 
     def stop(self) -> dict[str, Any] | None:
         """The meter's own integral beside the sum of the readings; as mean powers too, since a gap has no readings."""
