@@ -247,7 +247,8 @@ def test_the_manual_builds_without_a_warning_and_asks_no_other_host_for_anything
     site = tmp_path / "site"
     # Not --quiet: it keeps the warnings from being counted.
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "NO_COLOR": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > len(list(DOCS.rglob("*.md")))  # and the page for what is not found
