@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,6 +104,23 @@ def test_a_meter_that_hangs_is_ended_and_started_again() -> None:
         os.kill(children()[0], signal.SIGSTOP)
         notes.until(lambda: [kind for _, kind, _ in notes.events][:2] == ["lost", "back"])
         assert notes.events[0][2] == "silent for 1 s"
+
+
+def test_a_process_that_cannot_be_started_now_is_started_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = Notes()
+    refusals = [OSError(11, "Resource temporarily unavailable")]
+    popen = subprocess.Popen
+
+    def start(*args: Any, **keys: Any) -> Any:
+        if refusals:
+            raise refusals.pop()
+        return popen(*args, **keys)
+
+    monkeypatch.setattr("iojoule.meters.process.subprocess.Popen", start)
+    with MeterSet([model("a")], sink=notes.take, on_event=notes.event) as meters:
+        assert meters.wait_first_good(60) == {}
+    assert [event[1] for event in notes.events] == ["lost", "back"]
+    assert "did not start" in notes.events[0][2]
 
 
 def test_a_sink_that_fails_is_reported_and_stops_nothing() -> None:

@@ -134,7 +134,11 @@ class MeterProcess:
             self.restart_at = math.inf
             return
         last = self._err.decode(errors="replace").strip().rpartition("\n")[2]
-        self._missing(self._killed or last or f"its process ended with {code}", "lost")
+        self.failed(self._killed or last or f"its process ended with {code}")
+
+    def failed(self, why: str) -> None:
+        """There is no process now: lost, and to be started again after a while."""
+        self._missing(why, "lost")
         self.restart_at = time.monotonic() + RESTART_S[min(self._restarts, len(RESTART_S) - 1)]
         self._restarts += 1
 

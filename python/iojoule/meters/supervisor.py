@@ -121,8 +121,13 @@ class MeterSet:
         return min(max(0.0, min(times, default=0.0) - time.monotonic()) + 0.001, 1.0)
 
     def _spawn(self, meter: MeterProcess) -> None:
-        for fd in meter.spawn():
-            self._selector.register(fd, selectors.EVENT_READ, meter)
+        try:
+            for fd in meter.spawn():
+                self._selector.register(fd, selectors.EVENT_READ, meter)
+        except OSError as error:  # no process, no memory or no descriptor to be had now; perhaps later
+            with self._changed:
+                meter.failed(f"its process did not start: {error.strerror}")
+            self._tell()
 
     def _hear(self, meter: MeterProcess, fd: int) -> None:
         data = os.read(fd, 1 << 16)
