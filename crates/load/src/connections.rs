@@ -369,6 +369,15 @@ impl Connections {
     }
 
     fn read(&mut self, slot: usize, flags: u32) -> Result<After, RecordError> {
+        let after = self.receive(slot, flags)?;
+        // The server's close may have come with the answer: there will be no second event for it.
+        if flags & ENDED != 0 && self.places[slot].state == State::Lingering {
+            self.release(slot);
+        }
+        Ok(after)
+    }
+
+    fn receive(&mut self, slot: usize, flags: u32) -> Result<After, RecordError> {
         let connection = &mut self.places[slot];
         let Some(transport) = &mut connection.transport else { return Ok(After::Busy) };
         loop {
@@ -401,7 +410,9 @@ impl Connections {
                     match progress {
                         Progress::More => {}
                         Progress::Broken => return self.fail(slot, ErrorClass::Protocol),
-                        Progress::Whole { reusable } => return self.over(slot, ErrorClass::None, reusable),
+                        Progress::Whole { reusable } => {
+                            return self.over(slot, ErrorClass::None, reusable && flags & ENDED == 0);
+                        }
                     }
                     // A read that was not filled has emptied the socket; new bytes will be a new event. The end
                     // of the stream would not be one, if it came with this event.
