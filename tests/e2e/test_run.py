@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from bench import Bench
+from e2e.bench import Bench
 
 from iojoule.store.reader import open_campaign, open_run
 

@@ -28,8 +28,21 @@ def app(
     page = output or folder / "report.html"
     if output is not None and output.exists() and not force:
         raise ConfigError(f"{output} exists; --force overwrites it", key="--output")
-    page.write_text(build_report(campaign), encoding="utf-8")
+    write_page(page, build_report(campaign))
     if json:
         console.document({"report": str(page)})
     else:
         print(f"report: {page}")
+
+
+def write_page(page: Path, html: str) -> None:
+    """Write the page whole or not at all; RunFailed where there is no room for it."""
+    from iojoule.errors import RunFailed
+
+    fresh = page.with_name(page.name + ".new")
+    try:
+        fresh.write_text(html, encoding="utf-8")
+        fresh.replace(page)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise RunFailed(f"cannot write {page}: {error.strerror}") from error

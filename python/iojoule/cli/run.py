@@ -57,7 +57,9 @@ def app(
 def finish(folder: Path, code: int, *, report: bool, json: bool) -> int:
     """Make the report, print what was found, and say where it lies."""
     from iojoule.cli import console
+    from iojoule.cli.report import write_page
     from iojoule.cli.show import print_campaign, summary
+    from iojoule.errors import RunFailed
     from iojoule.report import build_report, load_campaign
 
     campaign = load_campaign(folder)
@@ -66,7 +68,11 @@ def finish(folder: Path, code: int, *, report: bool, json: bool) -> int:
         return code
     page = folder / "report.html"
     if report:
-        page.write_text(build_report(campaign), encoding="utf-8")
+        try:
+            write_page(page, build_report(campaign))
+        except RunFailed as error:
+            console.say(f"no report: {error}")
+            report, code = False, code or int(error.exit_code)
     if json:
         console.document(
             {"campaign": str(folder), "report": str(page) if report else None, "exit": code, **summary(campaign)}

@@ -103,7 +103,8 @@ def run_step(context: StepContext, step: Step, folder: Path, facts: Mapping[str,
         except Interrupted:
             run.status, run.exit_code = "interrupted", 124 if context.brake.timed_out else 130
             run.event("interrupt", count=context.brake.pulls)
-        except IojouleError as error:
+        except (IojouleError, OSError) as failure:
+            error = failure if isinstance(failure, IojouleError) else RunFailed(str(failure), folder=folder)
             run.status, run.exit_code = "failed", int(error.exit_code)
             run.manifest["error"] = error.to_json()["error"]
             run.event("error", text=str(error))

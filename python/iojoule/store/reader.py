@@ -107,12 +107,13 @@ def open_run(path: Path) -> RunFolder:
     manifest = _manifest(path)
     if manifest.get("kind") != "run":
         raise ConfigError(f"{path} is not the folder of a run")
-    if manifest["status"] == "running" and not _alive(manifest):
+    if manifest["status"] != "running" or not _alive(manifest):
         from iojoule._native import recover_table
 
         for footer in sorted(path.glob("tables/*.parquet.footer")):
             recover_table(footer.with_suffix(""))
-        manifest["status"] = "killed"
+        if manifest["status"] == "running":
+            manifest["status"] = "killed"
     return RunFolder(path, manifest)
 
 

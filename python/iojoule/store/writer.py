@@ -6,11 +6,12 @@ Manifests are replaced in one step; events are appended and flushed line by line
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -18,11 +19,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from iojoule.errors import RunFailed
+from iojoule.errors import IojouleError, RunFailed
 from iojoule.store.schema import READINGS, SCHEMA_VERSION
 
 COMMIT_S = 1.0
 """Seconds of readings a kill may lose."""
+
+RESERVE = ".reserve"
+RESERVE_BYTES = 1 << 17
+"""Space kept back in every open folder, so that a full disk leaves room to say why the run ended."""
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
@@ -54,6 +59,7 @@ class _Folder:
     def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
         self.path = path
         self._create()
+        self._persist(lambda: (path / RESERVE).write_bytes(os.urandom(RESERVE_BYTES)))
         self.manifest: dict[str, Any] = {
             "schema": SCHEMA_VERSION,
             "status": "running",
@@ -73,7 +79,18 @@ class _Folder:
             raise RunFailed(f"cannot create the folder: {error.strerror}", folder=self.path) from error
 
     def save(self) -> None:
-        write_json(self.path / "manifest.json", self.manifest)
+        self._persist(lambda: write_json(self.path / "manifest.json", self.manifest))
+
+    def _persist(self, act: Callable[[], object]) -> None:
+        """Write; where the disk is full, into the reserve: what stopped a run must still find a place."""
+        try:
+            act()
+        except OSError as error:
+            reserve = self.path / RESERVE
+            if error.errno != errno.ENOSPC or not reserve.exists():
+                raise RunFailed(f"cannot write: {error.strerror}", folder=self.path) from error
+            reserve.unlink()
+            self._persist(act)
 
 
 class CampaignWriter(_Folder):
@@ -111,6 +128,7 @@ class CampaignWriter(_Folder):
     def close(self, status: str, exit_code: int) -> None:
         self.manifest |= {"status": status, "exit": exit_code, "ended_utc": datetime.now(UTC).isoformat()}
         self.save()
+        (self.path / RESERVE).unlink(missing_ok=True)
 
 
 class RunWriter(_Folder):
@@ -120,7 +138,7 @@ class RunWriter(_Folder):
         super().__init__(path, {"kind": "run", "clock_pairs": [clock_pair()], **facts})
         for folder in ("tables", "hist", "raw"):
             (path / folder).mkdir()
-        self._events = (path / "events.jsonl").open("a", encoding="utf-8", buffering=1)
+        self._events = (path / "events.jsonl").open("ab", buffering=0)
         self._readings = _Readings(path / "tables" / "readings.parquet")
         self.status, self.exit_code = "failed", 4
 
@@ -138,7 +156,8 @@ class RunWriter(_Folder):
     def event(self, event: str, *, ns: int | None = None, **fields: Any) -> None:
         """Append one event at host time ``ns`` (now, if not given)."""
         stamp = time.monotonic_ns() if ns is None else ns
-        self._events.write(json.dumps({"ns": stamp, "event": event, **fields}) + "\n")
+        line = (json.dumps({"ns": stamp, "event": event, **fields}) + "\n").encode()
+        self._persist(lambda: self._events.write(line))
 
     def phase(self, name: str, begin_ns: int, end_ns: int) -> None:
         self.event("phase", ns=begin_ns, phase=name, edge="begin")
@@ -158,7 +177,11 @@ class RunWriter(_Folder):
 
     def close(self) -> None:
         """Close the tables, hash the files, write the stop document."""
-        self._readings.close()
+        try:
+            self._readings.close()
+        except IojouleError as error:
+            # A table that cannot be closed stays readable up to its last commit.
+            self.event("error", text=str(error))
         self.manifest["clock_pairs"].append(clock_pair())
         self.event("stop", status=self.status)
         self._events.close()
@@ -169,6 +192,7 @@ class RunWriter(_Folder):
             "files": hashes(self.path, self.path.glob("tables/*.parquet")),
         }
         self.save()
+        (self.path / RESERVE).unlink(missing_ok=True)
 
 
 class _Readings:
