@@ -9,8 +9,18 @@ from pydantic import ValidationError
 
 from iojoule.meters import meter_config_models, parse_meter
 
-WT310 = {"kind": "yokogawa_wt310", "resource": "TCPIP::192.0.2.7::INSTR", "voltage_range": 300, "current_range": 0.5}
-SECTIONS = [{"kind": "powercap"}, {"kind": "hwmon"}, {"kind": "utilisation", "idle_w": 30, "u_rel": 0.2}, WT310]
+WT310: dict[str, object] = {
+    "kind": "yokogawa_wt310",
+    "resource": "TCPIP::192.0.2.7::INSTR",
+    "voltage_range": 300,
+    "current_range": 0.5,
+}
+SECTIONS: list[dict[str, object]] = [
+    {"kind": "powercap"},
+    {"kind": "hwmon"},
+    {"kind": "utilisation", "idle_w": 30, "u_rel": 0.2},
+    WT310,
+]
 
 
 def test_every_driver_has_a_model_and_a_section_here() -> None:

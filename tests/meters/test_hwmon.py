@@ -83,7 +83,12 @@ def test_first_counter_reading_is_no_consumption(tree: Tree) -> None:
 
 def test_rails_are_multiplied_one_by_one(tree: Tree) -> None:
     """Σ V·I is 12 W here; ΣV·ΣI would be 17 W."""
-    rails = {"hwmon0/in1_input": 12_000, "hwmon0/curr1_input": 1000, "hwmon0/in2_input": 5000, "hwmon0/curr2_input": 0}
+    rails: dict[str, object] = {
+        "hwmon0/in1_input": 12_000,
+        "hwmon0/curr1_input": 1000,
+        "hwmon0/in2_input": 5000,
+        "hwmon0/curr2_input": 0,
+    }
     pairs = {"12v": ["ina3221.in1", "ina3221.curr1"], "5v": ["ina3221.in2", "ina3221.curr2"]}
     seen = readings(opened(tree({"hwmon0/name": "ina3221"} | rails), pairs=pairs))
     assert sum(reading.value for reading in seen.values()) == pytest.approx(12.0)

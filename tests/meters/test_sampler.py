@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -22,7 +22,7 @@ S = 10**9
 class Bench:
     """A driver that does what a script says: a window ``(start, end)`` in seconds, or an error."""
 
-    Config = None
+    Config: ClassVar[Any] = None
     poll_s = POLL_S
 
     def __init__(self, *script: tuple[float, float] | MeterError) -> None:

@@ -83,15 +83,20 @@ def test_a_meter_killed_in_mid_run_is_lost_comes_back_and_leaves_a_gap() -> None
 
 
 def test_a_lost_meter_shows_no_watts() -> None:
+    shown: list[dict[tuple[str, str], float]] = []
     notes = Notes()
-    with MeterSet([model("a")], sink=notes.take, on_event=notes.event) as meters:
+
+    def event(meter: str, kind: str, text: str) -> None:
+        shown.append(meters.latest())
+        notes.event(meter, kind, text)
+
+    meters = MeterSet([model("a")], on_event=event)
+    with meters:
         assert meters.wait_first_good(60) == {}
         assert meters.latest()["a", "system"] >= 30
-        seen: list[dict[tuple[str, str], float]] = []
-        meters._on_event = lambda meter, kind, text: (notes.event(meter, kind, text), seen.append(meters.latest()))[0]
         os.kill(children()[0], signal.SIGKILL)
         notes.until(lambda: bool(notes.events))
-    assert seen[0] == {}
+    assert shown[0] == {}
 
 
 def test_a_meter_that_hangs_is_ended_and_started_again() -> None:

@@ -22,7 +22,7 @@ class Watched:
     """A meter set on one emulator, and what came from it."""
 
     def __init__(self, emulator: Wt310Emulator, raw: Path | None = None, **keys: object) -> None:
-        section = {"kind": "yokogawa_wt310", "name": "wall", "interval": "100ms", "timeout": "1s"}
+        section: dict[str, object] = {"kind": "yokogawa_wt310", "name": "wall", "interval": "100ms", "timeout": "1s"}
         section |= {"resource": emulator.resource, "voltage_range": 300, "current_range": 0.5}
         self.power: list[Reading] = []
         self.all: list[Reading] = []
