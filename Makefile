@@ -47,9 +47,9 @@ bench: build ## every speed of docs/performance.md, against its peer, alternatin
 	$(PY) benches/run.py
 
 docs: $(VENV)/.installed ## the manual into site/
-	$(VENV)/bin/mkdocs build --strict --quiet
+	$(VENV)/bin/mkdocs build --strict
 
-fuzz: ## each fuzz target for FUZZ_SECONDS (300)
+fuzz: build ## each fuzz target for FUZZ_SECONDS (300)
 	scripts/fuzz
 
 lock: ## Python's lock again: exact versions with hashes

@@ -13,7 +13,9 @@ def test_a_time_is_read_in_seconds(text: str | float, expected: float) -> None:
     assert seconds(text) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(("text", "expected"), [("4KiB", 4096), ("1kB", 1000), ("1.5GB", 1_500_000_000), (7, 7), ("8B", 8)])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("4KiB", 4096), ("1kB", 1000), ("1.5GB", 1_500_000_000), (7, 7), ("8B", 8)]
+)
 def test_binary_and_decimal_prefixes_differ(text: str | int, expected: int) -> None:
     assert nbytes(text) == expected
 

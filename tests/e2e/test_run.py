@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from e2e.bench import Bench
 
+from e2e.bench import Bench
 from iojoule.store.reader import open_campaign, open_run
 
 pytestmark = pytest.mark.e2e

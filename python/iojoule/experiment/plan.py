@@ -158,8 +158,8 @@ def _variants(source: Source, section: str) -> Iterator[Variant]:
                 raise source.error("an empty list sweeps nothing", section, index, path[-1])
         if math.prod(len(values) for values in axes.values()) > MOST_STEPS:
             raise source.error(f"this sweep has more than {MOST_STEPS:,} combinations", section, index, None)
-        for values in itertools.product(*axes.values()):
-            chosen = dict(zip(axes, values, strict=True))
+        for combination in itertools.product(*axes.values()):
+            chosen = dict(zip(axes, combination, strict=True))
             parameters = {".".join(key): value for key, value in chosen.items()}
             entry = _with(raw, chosen)
             entry["name"] = "-".join([name, *(f"{key}{_plain(value)}" for key, value in parameters.items())])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from iojoule.quantities import Seconds
+
+if TYPE_CHECKING:
+    from iojoule._native import Progress
 
 WORKLOADS = {
     "web_replay": "iojoule.workloads.web_replay:WebReplay",
@@ -26,14 +29,6 @@ class Limits(BaseModel):
 
     def describe(self) -> dict[str, float]:
         return {"stretch": self.stretch, "lateness_p99_ns": self.lateness_p99 * 1e9}
-
-
-class Progress(Protocol):
-    """The native engine's live figures and its brake."""
-
-    def snapshot(self) -> dict[str, int]: ...
-
-    def stop(self, now: bool) -> None: ...
 
 
 class Workload(Protocol):

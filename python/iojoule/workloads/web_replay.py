@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from iojoule.errors import ConfigError
 from iojoule.quantities import Seconds
-from iojoule.workloads.base import Limits, Progress, text_of
+from iojoule.workloads.base import Limits, text_of
+
+if TYPE_CHECKING:
+    from iojoule._native import Progress
 
 
 class Prepare(BaseModel):
