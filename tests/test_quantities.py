@@ -34,3 +34,21 @@ def test_nonsense_is_refused_with_an_example(text: str) -> None:
 def test_a_wrong_size_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a"):
         nbytes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"), [("2s", True), ("0s", False), ("-1s", False), ("nan", False), (float("nan"), False)]
+)
+def test_a_field_may_bound_a_quantity(text: str | float, fits: bool) -> None:
+    from pydantic import BaseModel, Field, ValidationError
+
+    from iojoule.quantities import Seconds
+
+    class Model(BaseModel):
+        wait: Seconds = Field(gt=0)
+
+    if fits:
+        assert Model.model_validate({"wait": text}).wait == 2.0
+    else:
+        with pytest.raises(ValidationError):
+            Model.model_validate({"wait": text})

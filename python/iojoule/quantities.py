@@ -75,23 +75,18 @@ else:
     class _Lazy:
         """Pydantic validator around a parser; pydantic itself is imported only by those who declare models."""
 
-        def __init__(self, parse: Any, lowest: float) -> None:
-            self.parse, self.lowest = parse, lowest
+        def __init__(self, parse: Any) -> None:
+            self.parse = parse
 
         def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
             from pydantic_core import core_schema
 
-            return core_schema.no_info_plain_validator_function(self._check)
+            # The inner schema is the number with the field's own bounds; none of these quantities is negative.
+            return core_schema.no_info_before_validator_function(self.parse, {**handler(source), "ge": 0})
 
         def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, str]:
             return {"type": "string"}
 
-        def _check(self, value: Any) -> Any:
-            parsed = self.parse(value)
-            if not parsed >= self.lowest:
-                raise ValueError(f"{value!r} is below {self.lowest:g}")
-            return parsed
-
-    Seconds = Annotated[float, _Lazy(seconds, 0.0)]
-    Size = Annotated[int, _Lazy(nbytes, 0)]
-    Rate = Annotated[float, _Lazy(rate, 0.0)]
+    Seconds = Annotated[float, _Lazy(seconds)]
+    Size = Annotated[int, _Lazy(nbytes)]
+    Rate = Annotated[float, _Lazy(rate)]

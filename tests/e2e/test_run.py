@@ -15,6 +15,8 @@ import pytest
 
 from e2e.bench import Bench
 from iojoule.store.reader import open_campaign, open_run
+from iojoule.targets.http import HttpTarget
+from iojoule.targets.running import open_target
 
 pytestmark = pytest.mark.e2e
 
@@ -176,6 +178,36 @@ def test_a_deadline_stops_the_run_with_its_own_exit_code(tmp_path: Path) -> None
     done = bench.call("run", str(tmp_path / "web.toml"), "--timeout", "3s")
     assert done.returncode == 124
     assert open_run(bench.runs[0]).status == "interrupted"
+
+
+def test_a_server_killed_and_restarted_mid_replay_costs_requests_and_not_the_run(tmp_path: Path) -> None:
+    content = tmp_path / "content"
+    content.mkdir()
+    config = HttpTarget(name="server", server="builtin")
+    bench = Bench.make(tmp_path, seconds=6, extra='connection_mode = "per_client"\nprepare.names = "plain"')
+    for number in range(20):
+        place = content / "files" / f"{number}.html"
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(b"x" * 500)
+    (tmp_path / "server").mkdir()
+    with open_target(config, content, tmp_path / "server") as server:
+        experiment = (tmp_path / "web.toml").read_text().replace('server = "builtin"', f'url = "{server.url}"')
+        (tmp_path / "web.toml").write_text(experiment)
+        child = bench.begin()
+        wait_for(lambda: begun(bench))
+        time.sleep(2)
+        server.kill()
+        time.sleep(1)
+        server.start()
+        _, errors = child.communicate(timeout=60)
+    assert child.returncode == 0, errors
+    run = open_run(bench.runs[0])
+    rows = run.requests(["planned_ns", "error"]).sort_by("planned_ns")["error"].to_pylist()
+    assert len(rows) == bench.requests
+    assert {"connect"} <= set(rows) <= {"", "connect", "reset"}
+    failed = [index for index, error in enumerate(rows) if error]
+    assert failed[0] > 50
+    assert rows[-40:] == [""] * 40
 
 
 def test_two_runs_at_once_do_not_touch_each_other(tmp_path: Path) -> None:
