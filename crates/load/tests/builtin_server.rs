@@ -1,4 +1,5 @@
 //! The builtin server gives the files under its root, and never anything else.
+#![allow(clippy::unwrap_used)]
 
 mod stage;
 

@@ -1,4 +1,5 @@
 //! A content tree has every object at its size, with bytes that depend on the seed alone, and nothing outside.
+#![allow(clippy::unwrap_used)]
 
 mod stage;
 

@@ -1,4 +1,5 @@
 //! Whatever a server does, its requests are recorded with the class that says what it did.
+#![allow(clippy::unwrap_used)]
 
 mod stage;
 

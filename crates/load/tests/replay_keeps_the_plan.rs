@@ -1,4 +1,5 @@
 //! A replay keeps its plan: every request of the trace is one row, at its own absolute time.
+#![allow(clippy::unwrap_used)]
 
 mod stage;
 
