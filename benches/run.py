@@ -1,0 +1,31 @@
+"""Every bench of docs/performance.md in turn: `make bench`; or some: `python benches/run.py http/closed startup`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+BENCHES = {
+    "weblog/run": "parser against goaccess, one core",
+    "http/replay": "replay at 5,000 requests/s Poisson against nginx: stretch, lateness, processor",
+    "http/closed": "closed loop against wrk, every request recorded",
+    "content": "incompressible content, one core",
+    "startup": "import and --help",
+}
+
+
+def main() -> int:
+    failed = 0
+    for name in sys.argv[1:] or BENCHES:
+        if name not in BENCHES:
+            print(f"no bench is named {name}; there are: {', '.join(BENCHES)}", file=sys.stderr)
+            return 2
+        print(f"\n== {name}: {BENCHES[name]}", flush=True)
+        failed |= subprocess.run([sys.executable, str(HERE / f"{name}.py")], check=False).returncode
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
