@@ -107,9 +107,13 @@ def _rows(figures: Figures, rate: float, throughput: float) -> list[tuple[str, s
 
 
 def _time_left(figures: Figures) -> str:
-    if not figures.planned or not figures.issued or figures.issued >= figures.planned:
+    if figures.expected_s is not None:
+        left = figures.expected_s - figures.elapsed_s
+    elif figures.planned and figures.issued:
+        left = figures.elapsed_s * (figures.planned - figures.issued) / figures.issued
+    else:
         return ""
-    return f", about {figures.elapsed_s * (figures.planned - figures.issued) / figures.issued:.0f} s left"
+    return f", {left:.0f} s left" if left > 0.5 else ""
 
 
 def total_watts(latest: dict[tuple[str, str], float]) -> float | None:

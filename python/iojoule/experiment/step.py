@@ -34,6 +34,7 @@ class Figures:
     total_steps: int
     phase: str = "prepare"
     elapsed_s: float = 0.0
+    expected_s: float | None = None
     planned: int = 0
     issued: int = 0
     done: int = 0
@@ -85,7 +86,8 @@ def run_step(context: StepContext, step: Step, folder: Path, facts: Mapping[str,
     plan = context.plan
     target = plan.targets[step.target].model
     workload = plan.workloads[step.workload].model
-    figures = Figures(step, len(plan.steps))
+    expected_s = workload.expected_s(context.prepared[step.workload])
+    figures = Figures(step, len(plan.steps), expected_s=None if expected_s is None else plan.header.idle + expected_s)
     all_facts = {
         **facts,
         "seed": plan.header.seed,

@@ -41,6 +41,9 @@ class Workload(Protocol):
         """Make what every run of this workload needs under ``folder``, once; returns facts for the manifest.
         ``objects`` in it is the objects table a content tree is made from."""
 
+    def expected_s(self, prepared: Mapping[str, Any]) -> float | None:
+        """How long a run will take, where that is known beforehand."""
+
     def run(
         self, url: str, ca: Path | None, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int
     ) -> dict[str, Any]:

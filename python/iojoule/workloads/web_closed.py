@@ -55,6 +55,9 @@ class WebClosed(BaseModel):
                 _equal_files(objects, self.files, self.file_size)
         return {"objects": str(objects)}
 
+    def expected_s(self, prepared: Mapping[str, Any]) -> float | None:
+        return self.duration
+
     def run(
         self, url: str, ca: Path | None, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int
     ) -> dict[str, Any]:

@@ -104,6 +104,9 @@ class WebReplay(BaseModel):
         facts: dict[str, Any] = json.loads(native.weblog_prepare(json.dumps(request)))
         return facts
 
+    def expected_s(self, prepared: Mapping[str, Any]) -> float | None:
+        return float(prepared["span_s"]) / float(prepared["speedup"])
+
     def run(
         self, url: str, ca: Path | None, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int
     ) -> dict[str, Any]:
