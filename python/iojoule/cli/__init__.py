@@ -60,7 +60,7 @@ def _app(words: Sequence[str]) -> Any:
             continue
         command = import_module(f"iojoule.cli.{verb}").app
         if isinstance(command, typer.Typer):
-            app.add_typer(command, name=verb, help=line)
+            app.add_typer(command, name=verb)
         else:
             app.command(verb)(command)
     return app
