@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatchReader;
-use arrow_array::ffi_stream::{RecordBatchStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use iojoule_record as record;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -7,6 +7,8 @@
 //! 4. [`TableWriter`]: a Parquet file that stays readable up to its last row group when the writer is killed;
 //!    [`recover`] mends such a file.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 pub mod clock;
 mod error;
 pub mod histogram;

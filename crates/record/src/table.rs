@@ -45,8 +45,8 @@ impl TableWriter {
             .build();
         let file_facts = facts_of_an_empty_file(schema.clone(), properties.clone()).map_err(parquet)?;
         let file = File::create_new(path).map_err(|e| RecordError::io(path, e))?;
-        let mut writer = ArrowWriter::try_new(BufWriter::with_capacity(1 << 18, file), schema, Some(properties))
-            .map_err(parquet)?;
+        let mut writer =
+            ArrowWriter::try_new(BufWriter::with_capacity(1 << 18, file), schema, Some(properties)).map_err(parquet)?;
         writer.sync().map_err(|e| RecordError::io(path, e))?;
         let mut table = Self { path: path.to_owned(), writer, file_facts };
         table.write_footer_beside()?;
