@@ -2,8 +2,8 @@
 
 The file is the shared logs over and over until it has 520 MB, so it stays in the page cache and what is compared is
 parsing and counting, not a disk. goaccess makes the same kind of counts (requests, visitors, files, statuses,
-hours) with its panels for referers, agents and places switched off and no report but JSON. Do not conclude anything about logs
-with millions of distinct clients from it: this file repeats the same few thousand.
+hours) with its panels for referers, agents and places switched off and no report but JSON. Do not conclude anything
+about logs with millions of distinct clients from it: this file repeats the same few thousand.
 
     python benches/weblog/run.py [--rounds 5] [--megabytes 520]
 """
