@@ -152,7 +152,7 @@ mod tests {
             seq,
             planned_ns: t,
             issued_ns: t + 10,
-            first_byte_ns: if seq % 7 == 0 { Request::NEVER } else { t + 500 },
+            first_byte_ns: if seq.is_multiple_of(7) { Request::NEVER } else { t + 500 },
             done_ns: t + 900,
             offset: 0,
             bytes: 100,
@@ -161,7 +161,7 @@ mod tests {
             status: 200,
             phase: Phase::Measure,
             op: Op::Get,
-            error: if seq % 7 == 0 { ErrorClass::Reset } else { ErrorClass::None },
+            error: if seq.is_multiple_of(7) { ErrorClass::Reset } else { ErrorClass::None },
         }
     }
 
