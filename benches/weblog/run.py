@@ -5,6 +5,9 @@ parsing and counting, not a disk. goaccess makes the same kind of counts (reques
 hours) with its panels for referers, agents and places switched off and no report but JSON. Do not conclude anything
 about logs with millions of distinct clients from it: this file repeats the same few thousand.
 
+goaccess reads the file as COMMON, because a third of the lines are; it skips what follows, which is less work than
+ours. Both find the same number of good lines in it.
+
     python benches/weblog/run.py [--rounds 5] [--megabytes 520]
 """
 
@@ -67,7 +70,8 @@ def main() -> None:
     with TemporaryDirectory(prefix="iojoule-bench-") as folder:
         log = Path(folder) / "access.log"
         size = make_log(log, chosen.megabytes)
-        peer = [goaccess or "", str(log), "--log-format=COMBINED", "--no-global-config", "--no-progress"]
+        peer = [goaccess or "", str(log), "--log-format=COMMON", "--no-global-config"]
+        peer += ["--no-progress", "--num-tests=0", "--no-ip-validation"]
         peer += [f"--ignore-panel={panel}" for panel in PANELS] + ["-o", f"{folder}/out.json"]
         commands = {"iojoule": [chosen.iojoule, "weblog", "info", "--json", str(log)]}
         if goaccess:

@@ -87,9 +87,12 @@ impl Broken {
 }
 
 impl<'a> Line<'a> {
-    /// Parses one line without its line feed; a carriage return at the end is not part of it.
+    /// Parses one line without its line feed; carriage returns at the end are not part of it.
     pub fn parse(line: &'a [u8]) -> Result<Self, Broken> {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let mut line = line;
+        while let [before @ .., b'\r'] = line {
+            line = before;
+        }
         Self::fields(line).map_err(|why| match why {
             _ if line.iter().all(u8::is_ascii_whitespace) => Broken::Blank,
             _ if memchr(0, line).is_some() => Broken::Binary,

@@ -85,6 +85,8 @@ fn broken_lines_say_why() {
 #[test]
 fn a_carriage_return_ends_a_line_and_is_not_part_of_it() {
     assert_eq!(parse(&format!("{COMBINED}\r")), parse(COMBINED));
+    // Found by fuzzing: with one of two returns left over, a line was not the same after it was written and read.
+    assert_eq!(parse(&format!("{COMBINED}\r\r")), parse(COMBINED));
 }
 
 proptest! {
