@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import signal
@@ -84,7 +85,11 @@ def test_an_old_folder_gives_the_same_numbers_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"", "empty"), (bytes(range(256)) * 40, "no line"), (b"\x1f\x8b\x08\x00" + b"\x00" * 6 + b"\x4b\x4c", "")],
+    [
+        (b"", "no lines"),
+        (bytes(range(256)) * 40, "binary"),
+        (gzip.compress(b"a line\n" * 5000)[:40], "truncated"),
+    ],
     ids=["empty", "binary", "truncated-gzip"],
 )
 def test_a_log_that_is_none_is_refused_before_anything_runs(tmp_path: Path, content: bytes, words: str) -> None:

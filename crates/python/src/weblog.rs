@@ -14,7 +14,7 @@ impl From<WeblogError> for Failure {
         let class = match error.kind() {
             Kind::Config => Class::Config,
             Kind::Host => Class::Host,
-            Kind::Run | Kind::Interrupted => Class::RunFailed,
+            Kind::Interrupted => Class::RunFailed,
         };
         Self::new(class, error)
     }

@@ -10,7 +10,7 @@ import typer
 
 app = typer.Typer(
     help="Access logs in Common or Combined Log Format, plain or compressed (gzip, zstd, bzip2, xz).",
-    epilog="Examples:  iojoule weblog info access.log.gz --json  ·  iojoule weblog prepare access.log -o day.replay.parquet",
+    epilog="Examples:  iojoule weblog info access.log.gz --json  ·  iojoule weblog prepare access.log -o d.parquet",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -30,12 +30,10 @@ pub enum WeblogError {
 /// Who can help with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The person who wrote the options.
+    /// The person who named the input and wrote the options.
     Config,
     /// The administrator: files, permissions, space.
     Host,
-    /// The input did not carry through to the end.
-    Run,
     /// The user stopped it.
     Interrupted,
 }
@@ -43,9 +41,10 @@ pub enum Kind {
 impl WeblogError {
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Exists { .. } | Self::Option(_) => Kind::Config,
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Kind::Config,
             Self::Io { .. } | Self::Record(_) => Kind::Host,
-            Self::Empty { .. } | Self::AllBroken { .. } | Self::Damaged { .. } | Self::NothingLeft { .. } => Kind::Run,
+            Self::Empty { .. } | Self::AllBroken { .. } | Self::Damaged { .. } | Self::NothingLeft { .. } => Kind::Config,
+            Self::Exists { .. } | Self::Option(_) => Kind::Config,
             Self::Stopped => Kind::Interrupted,
         }
     }
