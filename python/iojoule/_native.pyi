@@ -3,6 +3,22 @@
 from os import PathLike
 from typing import Any, final
 
+__all__ = [
+    "Progress",
+    "Server",
+    "build_content",
+    "http_closed",
+    "http_replay",
+    "serve",
+    "TableWriter",
+    "recover_table",
+    "weblog_info",
+    "weblog_prepare",
+    "weblog_synth",
+    "DEBUG_BUILD",
+    "__version__",
+]
+
 __version__: str
 DEBUG_BUILD: bool
 """True where the engine was built without optimisation: such a build refuses to measure."""

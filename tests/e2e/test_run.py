@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import lacking
 from e2e.bench import Bench
 from iojoule.store.reader import open_campaign, open_run
 from iojoule.targets.http import HttpTarget
@@ -228,6 +229,8 @@ def test_two_runs_at_once_do_not_touch_each_other(tmp_path: Path) -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 8 MiB."""
+    if os.geteuid() != 0:
+        lacking("the right to mount a small disk", "run as root")
     place = tmp_path / "small"
     place.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(place)], check=True)
@@ -237,7 +240,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
 def test_a_full_disk_fails_the_run_and_keeps_what_was_written(tmp_path: Path, small_disk: Path) -> None:
     bench = Bench.make(tmp_path, seconds=40, per_second=50)
     # The content lies elsewhere, so that it is the tables that meet the end of the disk.
