@@ -19,7 +19,7 @@ $(VENV)/.installed: requirements/all.txt
 	touch $@
 
 $(VENV)/.engine: $(VENV)/.installed $(RUST) pyproject.toml
-	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --quiet --locked $(if $(filter release,$(PROFILE)),--release)
+	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --quiet --locked $(if $(filter release,$(PROFILE)),--release)
 	touch $@
 
 build: $(VENV)/.engine ## engine and command into .venv

@@ -114,7 +114,6 @@ def run_step(context: StepContext, step: Step, folder: Path, facts: Mapping[str,
 
 
 def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack, figures: Figures) -> None:
-
     plan = context.plan
     began = time.monotonic_ns()
     content = context.content[step.target, step.workload]
@@ -175,12 +174,17 @@ def _drive(context: StepContext, step: Step, run: RunWriter, target: RunningTarg
     thread = threading.Thread(target=work, name="workload")
     thread.start()
     stopped = False
-    while thread.is_alive():
-        watch.tick(progress.snapshot())
-        if context.brake.now and not stopped:
-            progress.stop(True)
-            stopped = True
-        thread.join(TICK_S)
+    try:
+        while thread.is_alive():
+            watch.tick(progress.snapshot())
+            if context.brake.now and not stopped:
+                progress.stop(True)
+                stopped = True
+            thread.join(TICK_S)
+    finally:
+        # Whatever broke the watch, the load must not outlive it.
+        progress.stop(True)
+        thread.join()
     run.event("workload", edge="end")
     result = outcome[0]
     if isinstance(result, BaseException):

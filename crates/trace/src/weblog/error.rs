@@ -43,7 +43,9 @@ impl WeblogError {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Kind::Config,
             Self::Io { .. } | Self::Record(_) => Kind::Host,
-            Self::Empty { .. } | Self::AllBroken { .. } | Self::Damaged { .. } | Self::NothingLeft { .. } => Kind::Config,
+            Self::Empty { .. } | Self::AllBroken { .. } | Self::Damaged { .. } | Self::NothingLeft { .. } => {
+                Kind::Config
+            }
             Self::Exists { .. } | Self::Option(_) => Kind::Config,
             Self::Stopped => Kind::Interrupted,
         }
