@@ -4,19 +4,19 @@ from os import PathLike
 from typing import Any, final
 
 __all__ = [
+    "DEBUG_BUILD",
     "Progress",
     "Server",
+    "TableWriter",
+    "__version__",
     "build_content",
     "http_closed",
     "http_replay",
-    "serve",
-    "TableWriter",
     "recover_table",
+    "serve",
     "weblog_info",
     "weblog_prepare",
     "weblog_synth",
-    "DEBUG_BUILD",
-    "__version__",
 ]
 
 __version__: str

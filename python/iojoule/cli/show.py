@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from iojoule.metrics.metric import Estimate, Metric
+
 if TYPE_CHECKING:
-    from iojoule.metrics.metric import Estimate
     from iojoule.report.data import CampaignData
     from iojoule.report.reduce import Scenario
+
+Figure = Estimate | Metric
+"""One figure: of one run, or over its repeats."""
 
 HEADLINES = (
     "requests",
@@ -58,14 +62,20 @@ def summary(campaign: CampaignData) -> dict[str, Any]:
     """The campaign's figures as one document: every run's status, every group's estimates."""
     from dataclasses import asdict
 
-    from iojoule.report.reduce import reduce_campaign
+    from iojoule.report.reduce import metrics_of, reduce_campaign
 
     scenarios, _ = reduce_campaign(campaign)
     return {
         "experiment": campaign.experiment,
         "status": campaign.status,
         "runs": [
-            {"run": run.name, "status": run.status, "requests": run.requests(["seq"]).num_rows, "error": _error(run)}
+            {
+                "run": run.name,
+                "status": run.status,
+                "requests": run.requests(["seq"]).num_rows,
+                "error": _error(run),
+                "metrics": [asdict(m) | {"expanded": m.expanded} for m in metrics_of(run)],
+            }
             for run in campaign.runs
         ],
         "groups": [
@@ -83,8 +93,8 @@ def summary(campaign: CampaignData) -> dict[str, Any]:
 
 
 def print_campaign(campaign: CampaignData, *, budget: bool = False, everything: bool = False) -> None:
-    """The figures as text."""
-    from iojoule.report.reduce import reduce_campaign
+    """The figures as text; an incomplete run speaks for itself and is kept out of the means."""
+    from iojoule.report.reduce import metrics_of, reduce_campaign
 
     scenarios, _ = reduce_campaign(campaign)
     print(f"{campaign.experiment}: {campaign.status}, {len(campaign.runs)} runs")
@@ -92,49 +102,57 @@ def print_campaign(campaign: CampaignData, *, budget: bool = False, everything: 
         if run.status != "complete":
             rows = run.requests(["seq"]).num_rows
             print(f"  {run.name} is incomplete ({run.status}): {rows:,} requests recorded{_because(_error(run))}")
+            for metric in _chosen(metrics_of(run) if rows else [], everything):
+                print(f"    {_named(metric):32} {quoted(metric):>28} {_boundary(metric)}".rstrip())
     for scenario in scenarios:
         _print_scenario(scenario, budget, everything)
 
 
 def _print_scenario(scenario: Scenario, budget: bool, everything: bool) -> None:
     for group in scenario.groups:
+        if not group.estimates:
+            continue
         repeats = f"{len(group.runs)} repeat" + "s" * (len(group.runs) != 1)
         print(f"\n{scenario.title} on {group.target}, {repeats}")
         for estimate in _chosen(group.estimates, everything):
-            name = f"{estimate.name} {estimate.scope}".strip()
-            print(f"  {name:34} {quoted(estimate):>28} {_boundary(estimate)}".rstrip())
+            print(f"  {_named(estimate):34} {quoted(estimate):>28} {_boundary(estimate)}".rstrip())
             if budget and estimate.name == "energy":
                 for source, u in sorted(estimate.budget.items(), key=lambda item: -item[1]):
                     print(f"      {source:30} {u:>28.4g} {estimate.unit} (k=1)")
 
 
-def _chosen(estimates: Sequence[Estimate], everything: bool) -> Iterable[Estimate]:
+def _chosen(estimates: Sequence[Figure], everything: bool) -> Iterable[Figure]:
     if everything:
         return estimates
     wanted = [e for e in estimates if e.name in HEADLINES and (e.scope in ("", "system") or _only(e, estimates))]
     return sorted(wanted, key=lambda e: HEADLINES.index(e.name))
 
 
-def _only(estimate: Estimate, estimates: Sequence[Estimate]) -> bool:
+def _only(estimate: Figure, estimates: Sequence[Figure]) -> bool:
     """Whether no whole-system figure of that name exists, so that the channels have to speak."""
     return not any(e.name == estimate.name and e.scope == "system" for e in estimates)
 
 
-def quoted(estimate: Estimate) -> str:
+def quoted(estimate: Figure) -> str:
     """``12.17 ± 0.14 W``; the reason where there is no value."""
-    if estimate.mean is None:
+    value = estimate.value if isinstance(estimate, Metric) else estimate.mean
+    if value is None:
         return f"no value ({estimate.note})"
     unit = "" if estimate.unit == "1" else f" {estimate.unit}"
     expanded = estimate.expanded
     if not expanded:
-        return f"{estimate.mean:,.6g}{unit}"
+        return f"{value:,.6g}{unit}"
     from math import floor, log10
 
     digits = max(0, 1 - floor(log10(expanded)))
-    return f"{estimate.mean:,.{digits}f} ± {expanded:,.{digits}f}{unit}"
+    return f"{value:,.{digits}f} ± {expanded:,.{digits}f}{unit}"
 
 
-def _boundary(estimate: Estimate) -> str:
+def _named(figure: Figure) -> str:
+    return f"{figure.name} {figure.scope}".strip()
+
+
+def _boundary(estimate: Figure) -> str:
     return f"[{estimate.boundary}]" if estimate.boundary else ""
 
 
