@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from conftest import lacking
@@ -59,6 +60,10 @@ def test_the_main_job_ends_with_every_request_recorded_and_a_report(tmp_path: Pa
         assert set(run.requests(["error"])["error"].to_pylist()) == {""}
         assert run.readings().num_rows > 5
         assert run.verify() == []
+        seconds = pq.read_table(folder / "tables" / "intervals.parquet")
+        assert sum(seconds["requests"].to_pylist()) + sum(seconds["errors"].to_pylist()) == bench.requests
+        assert set(seconds["boundary"].to_pylist()) == {"modelled"}
+        assert all(watts is None or 20 <= watts <= 50 for watts in seconds["watts"].to_pylist())
     campaign = bench.campaigns[0]
     assert "report: " in done.stdout
     assert (campaign / "report.html").stat().st_size > 100_000

@@ -61,6 +61,7 @@ def finish(folder: Path, code: int, *, report: bool, json: bool) -> int:
     from iojoule.cli.show import print_campaign, summary
     from iojoule.errors import RunFailed
     from iojoule.report import build_report, load_campaign
+    from iojoule.report.intervals import write_intervals
 
     campaign = load_campaign(folder)
     if not campaign.runs:
@@ -69,10 +70,12 @@ def finish(folder: Path, code: int, *, report: bool, json: bool) -> int:
     page = folder / "report.html"
     if report:
         try:
+            for run in campaign.runs:
+                write_intervals(run, folder / "runs" / run.name)
             write_page(page, build_report(campaign))
-        except RunFailed as error:
+        except (RunFailed, OSError) as error:
             console.say(f"no report: {error}")
-            report, code = False, code or int(error.exit_code)
+            report, code = False, code or int(RunFailed.exit_code)
     if json:
         console.document(
             {"campaign": str(folder), "report": str(page) if report else None, "exit": code, **summary(campaign)}

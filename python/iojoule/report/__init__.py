@@ -4,7 +4,8 @@
 2. `reduce`: a run's tables → its metrics, courses and distributions; runs → groups of repeats;
 3. `findings`: plain sentences, the first thing on the page;
 4. `figures`, `tables`: pictures as Plotly documents, each with its table;
-5. `page`: all of it into `templates/report.html.j2`.
+5. `intervals`: one row per second of a run, for those who draw their own;
+6. `page`: all of it into `templates/report.html.j2`.
 """
 
 from __future__ import annotations
