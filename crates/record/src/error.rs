@@ -9,6 +9,8 @@ pub enum RecordError {
     Io { path: PathBuf, source: io::Error },
     #[error("cannot write table {path}: {source}")]
     Parquet { path: PathBuf, source: parquet::errors::ParquetError },
+    #[error("cannot write {path}: the rows have other columns than the table")]
+    OtherColumns { path: PathBuf },
     #[error("cannot write histogram {path}: {reason}")]
     Histogram { path: PathBuf, reason: String },
     #[error("{path} has no usable footer and no row group to recover")]

@@ -5,6 +5,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
@@ -28,6 +29,7 @@ const MAGIC_LEN: u64 = 4;
 pub struct TableWriter {
     path: PathBuf,
     writer: ArrowWriter<BufWriter<File>>,
+    schema: SchemaRef,
     /// What the footer says of the whole file; the same at every row group.
     file_facts: FileMetaData,
 }
@@ -55,15 +57,23 @@ impl TableWriter {
         let file_facts = facts_of_an_empty_file(schema.clone(), properties.clone()).map_err(parquet)?;
         let file = File::create_new(path).map_err(|e| RecordError::io(path, e))?;
         let mut writer =
-            ArrowWriter::try_new(BufWriter::with_capacity(1 << 18, file), schema, Some(properties)).map_err(parquet)?;
+            ArrowWriter::try_new(BufWriter::with_capacity(1 << 18, file), schema.clone(), Some(properties))
+                .map_err(parquet)?;
         writer.sync().map_err(|e| RecordError::io(path, e))?;
-        let mut table = Self { path: path.to_owned(), writer, file_facts };
+        let mut table = Self { path: path.to_owned(), writer, schema, file_facts };
         table.write_footer_beside()?;
         Ok(table)
     }
 
-    /// Adds rows to the open row group; a full one is closed by itself, without a recoverable footer.
+    /// Adds rows to the open row group; a full one is closed by itself, without a recoverable footer. The columns
+    /// must be those of the table, in name, type and order: the writer below would take others in silence.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), RecordError> {
+        let columns = |schema: &SchemaRef| -> Vec<(String, DataType)> {
+            schema.fields().iter().map(|f| (f.name().clone(), f.data_type().clone())).collect()
+        };
+        if !Arc::ptr_eq(batch.schema_ref(), &self.schema) && columns(batch.schema_ref()) != columns(&self.schema) {
+            return Err(RecordError::OtherColumns { path: self.path.clone() });
+        }
         self.writer.write(batch).map_err(|e| RecordError::parquet(&self.path, e))
     }
 
@@ -168,8 +178,6 @@ fn footer(facts: &FileMetaData, row_groups: Vec<RowGroupMetaData>) -> Result<Vec
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::{ArrayRef, Int64Array};
     use arrow_schema::{Field, Schema};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;

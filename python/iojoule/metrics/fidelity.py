@@ -53,7 +53,7 @@ def verdict(of: Fidelity | None, limits: Limits) -> list[Finding]:
     if of is None:
         return [Finding("fail", "no request was issued in the measure phase")]
     found = []
-    if of.stretch is not None and of.stretch > limits.stretch:
+    if of.stretch is not None and not 1 / limits.stretch <= of.stretch <= limits.stretch:
         found.append(
             Finding(
                 "fail",
