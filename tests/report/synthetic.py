@@ -125,7 +125,7 @@ def write_run(
         "workload": {"kind": "weblog", "speedup": 864, "connections": "per_client"},
         "meters": meters(modelled), "host": {"cpu": "Xeon", "cores": 2, "kernel": "6.18"}, "engine": {"threads": 1},
         "files": {"tables/requests.parquet": "0" * 64}, "limits": {"stretch": 1.002, "lateness_p99_ns": 5_000_000},
-        "started_utc": "2026-01-01T12:00:00.000+00:00", "interval_s": 15.0,
+        "started_utc": "2026-01-01T12:00:00.000+00:00", "interval_s": None,
     }  # fmt: skip
     (path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return path

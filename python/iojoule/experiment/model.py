@@ -30,7 +30,9 @@ class Header(BaseModel):
     )
     output: Path = Field(Path("runs"), description="Folder for campaign folders.")
     idle: Seconds = Field(0.0, description="Idle time measured before each workload; gives the idle power.")
-    interval: Seconds = Field(15.0, gt=0, description="Interval of the power and rate figures.")
+    interval: Seconds | None = Field(
+        None, gt=0, description="Interval of the power and rate figures; 15 s, or less in short runs, if left out."
+    )
     destroy: list[Path] = Field(
         default_factory=list, description="Devices and non-empty directories this experiment may overwrite."
     )

@@ -136,11 +136,8 @@ def reduce_run(run: RunData, interval_s: float) -> RunResult:
 def reduce_campaign(campaign: CampaignData, interval_s: float | None = None) -> tuple[list[Scenario], float]:
     """Scenarios in the order they were run, each with its targets in that order; and the interval of the courses."""
     spans = [span for run in campaign.runs for span in run.phases if span.name == "measure"]
-    asked = next(
-        (float(run.manifest["interval_s"]) for run in campaign.runs if run.manifest.get("interval_s")), INTERVAL_S
-    )
-    # 15 s is what nobody asked for: a short run then gets shorter intervals. Anything else was asked for.
-    step = interval_s or (interval_for(spans) if asked == INTERVAL_S else asked)
+    asked = next((float(run.manifest["interval_s"]) for run in campaign.runs if run.manifest.get("interval_s")), None)
+    step = interval_s or asked or interval_for(spans)
     found: dict[tuple[str, str], tuple[RunData, dict[str, list[RunResult]]]] = {}
     for run in campaign.runs:
         key = (run.workload, repr(sorted(run.parameters.items(), key=lambda item: item[0])))
