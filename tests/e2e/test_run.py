@@ -221,6 +221,25 @@ def test_a_server_killed_and_restarted_mid_replay_costs_requests_and_not_the_run
     assert rows[-40:] == [""] * 40
 
 
+def test_a_meter_killed_mid_run_leaves_a_gap_and_does_not_stop_the_load(tmp_path: Path) -> None:
+    bench = Bench.make(tmp_path, seconds=8)
+    child = bench.begin()
+    wait_for(lambda: begun(bench))
+    time.sleep(2)
+    meters = [pid for pid in children_of(child.pid) if b"meters.sampler" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert len(meters) == 1
+    os.kill(meters[0], signal.SIGKILL)
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 0, errors
+    run = open_run(bench.runs[0])
+    assert run.requests(["seq"]).num_rows == bench.requests
+    events = [event["event"] for event in run.events()]
+    assert events.index("meter_lost") < events.index("meter_back")
+    flags = run.readings()["quality"].to_pylist()
+    assert any("gap_before" in flag for flag in flags)
+    assert all("modelled" in flag for flag in flags)
+
+
 def test_two_runs_at_once_do_not_touch_each_other(tmp_path: Path) -> None:
     bench = Bench.make(tmp_path, seconds=3)
     children = [bench.begin() for _ in range(2)]
