@@ -13,10 +13,13 @@ ALLOWED = {
     "units": set(),
     "record": {"units"},
     "trace": {"units", "record"},
+    "disk": {"units"},
+    "array": {"units", "disk"},
+    "sim": {"units", "record", "trace", "disk", "array"},
     "load": {"units", "record"},
-    "python": {"units", "record", "trace", "load"},
+    "python": {"units", "record", "trace", "disk", "array", "sim", "load"},
 }
-"""units ← record ← {trace, load}; everything ← python."""
+"""units ← record ← {trace, load}; units ← disk ← array ← sim; record, trace ← sim; everything ← python."""
 
 
 def test_crates_depend_only_in_the_allowed_directions() -> None:

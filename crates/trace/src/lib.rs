@@ -1,8 +1,10 @@
 //! What was asked of a storage system, and when: readers of foreign logs, one canonical table, statistics,
 //! synthesis.
 //!
-//! [`weblog`]: access logs of web servers, from the foreign line to the replay table.
+//! 1. [`weblog`]: access logs of web servers, from the foreign line to the replay table.
+//! 2. [`block`]: block traces.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod block;
 pub mod weblog;

@@ -10,6 +10,31 @@ pub struct HostNs(pub i64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub i64);
 
+/// An instant of a model's clock, in nanoseconds from the start of the run: simulated time, or the wall clock less its
+/// start when the same model runs as a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModelNs(pub i64);
+
+impl ModelNs {
+    pub const ZERO: Self = Self(0);
+    /// Later than anything that happens.
+    pub const NEVER: Self = Self(i64::MAX);
+}
+
+impl Add<Nanos> for ModelNs {
+    type Output = ModelNs;
+    fn add(self, d: Nanos) -> ModelNs {
+        ModelNs(self.0 + d.0)
+    }
+}
+
+impl Sub for ModelNs {
+    type Output = Nanos;
+    fn sub(self, other: ModelNs) -> Nanos {
+        Nanos(self.0 - other.0)
+    }
+}
+
 impl Nanos {
     pub const ZERO: Self = Self(0);
 
