@@ -5,7 +5,7 @@ IOJOULE := $(VENV)/bin/iojoule
 export CARGO_TERM_COLOR ?= auto
 # The release profile is what is measured; PROFILE=dev builds faster and refuses to measure.
 PROFILE ?= release
-RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+RUST := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test lint bench docs fuzz lock clean system
