@@ -1,3 +1,16 @@
 //! The array on the simulated clock, as fast as it can go; sweeps over cores.
+//!
+//! 1. [`source`]: where requests come from: a trace at its own times, a closed loop, a measured trace that waits for
+//!    its answers.
+//! 2. [`run`]: tells the array the time, from arrival to event, and hands every completion to who listens.
+//! 3. [`Tally`] and [`Summary`]: times as histograms, energy by state, what each drive did.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod distribution;
+mod error;
+pub mod source;
+
+pub use distribution::Distribution;
+pub use error::{Kind, SimError};
+pub use source::Source;

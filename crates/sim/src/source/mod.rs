@@ -1,0 +1,68 @@
+//! Where requests come from. A source says when its next request arrives; one that waits for answers is told of them.
+//!
+//! 1. [`Open`]: records at their own times, however late the array is.
+//! 2. [`Closed`]: always so many outstanding; the times of the records are not looked at.
+//! 3. [`Paced`]: each record waits for the one before it to be answered, then as long as the traced system waited.
+//! 4. [`Place`]: how a record's device and address become an address of the array.
+//! 5. [`Random`]: records that never happened, without a trace file.
+
+mod closed;
+mod open;
+mod paced;
+mod place;
+mod random;
+
+use iojoule_array::{Completion, Request};
+use iojoule_units::ModelNs;
+
+use crate::SimError;
+
+pub use closed::Closed;
+pub use open::Open;
+pub use paced::Paced;
+pub use place::{Devices, Fit, Place, Placed};
+pub use random::{Random, RandomLoad};
+
+/// Where requests come from.
+pub trait Source {
+    /// When the next request arrives, as far as is known now; `None`: never, or not before an answer. Never earlier
+    /// than a time said before.
+    fn next_at(&mut self) -> Result<Option<ModelNs>, SimError>;
+
+    /// The request `next_at` spoke of; its `id` is free.
+    fn take(&mut self) -> Option<Request>;
+
+    /// Whether answers bring requests: then `completed` must be told of each before time goes on.
+    fn waits_for_answers(&self) -> bool {
+        false
+    }
+
+    fn completed(&mut self, _completion: &Completion) {}
+
+    /// What was done to the records on their way.
+    fn placed(&self) -> Placed {
+        Placed::default()
+    }
+}
+
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn next_at(&mut self) -> Result<Option<ModelNs>, SimError> {
+        (**self).next_at()
+    }
+
+    fn take(&mut self) -> Option<Request> {
+        (**self).take()
+    }
+
+    fn waits_for_answers(&self) -> bool {
+        (**self).waits_for_answers()
+    }
+
+    fn completed(&mut self, completion: &Completion) {
+        (**self).completed(completion);
+    }
+
+    fn placed(&self) -> Placed {
+        (**self).placed()
+    }
+}
