@@ -3,12 +3,14 @@
 //! nothing of requests that have not come.
 //!
 //! 1. [`layout`]: what each drive must do for a request, as a [`Plan`].
+//! 2. [`policy`]: when drives rest, and which gear the array runs in.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod layout;
 mod plan;
+pub mod policy;
 mod request;
 
-pub use plan::{Extent, Health, Need, Piece, Plan};
+pub use plan::{Extent, Health, Need, Piece, Plan, Wait};
 pub use request::{Completion, Request};
