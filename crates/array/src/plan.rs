@@ -24,11 +24,22 @@ pub enum Need {
     All,
 }
 
+/// What a piece of a later stage waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Every piece of the stages before it: new parity cannot be known earlier.
+    Stage,
+    /// The pieces of the stages before it on its own drive, and none where there are none: new data overwrites the old as
+    /// soon as the old has been read.
+    Drive,
+}
+
 /// One thing to be done, in one of several places: `copies` indexes [`Plan::extents`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The pieces of a stage begin when every piece of the stage before it has ended.
+    /// A piece of stage 0 begins at once, one of a later stage when what it waits for has ended.
     pub stage: u8,
+    pub wait: Wait,
     pub op: Op,
     pub need: Need,
     pub copies: (u32, u32),
@@ -54,7 +65,15 @@ impl Plan {
     pub fn push(&mut self, stage: u8, op: Op, need: Need, copies: impl IntoIterator<Item = Extent>) {
         let from = self.extents.len() as u32;
         self.extents.extend(copies);
-        self.pieces.push(Piece { stage, op, need, copies: (from, self.extents.len() as u32) });
+        self.pieces.push(Piece { stage, wait: Wait::Stage, op, need, copies: (from, self.extents.len() as u32) });
+    }
+
+    /// Adds a piece in one place that waits for its own drive only.
+    pub fn push_behind(&mut self, stage: u8, op: Op, extent: Extent) {
+        self.push(stage, op, Need::All, [extent]);
+        if let Some(piece) = self.pieces.last_mut() {
+            piece.wait = Wait::Drive;
+        }
     }
 
     pub fn copies(&self, piece: &Piece) -> &[Extent] {
