@@ -4,5 +4,10 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod command;
+mod error;
+pub mod power;
+pub mod spec;
 
 pub use command::{Command, Op, Place, Service};
+pub use error::DiskError;
+pub use spec::{DriveKind, DriveSpec};

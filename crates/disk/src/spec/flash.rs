@@ -1,0 +1,34 @@
+//! A flash drive, simple and stated: see [`crate::flash`] for what is made of these figures.
+
+use serde::{Deserialize, Serialize};
+
+/// Channels that work side by side; an operation keeps one channel's die busy. Times in microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlashSpec {
+    /// Sectors of 512 bytes the host can address.
+    pub sectors: u64,
+    /// Dies that work at the same time. Page `p` lives on channel `p mod channels`.
+    pub channels: u32,
+    /// Sectors of a page, the unit of reading and programming.
+    pub page_sectors: u32,
+    /// Pages of a block, the unit of erasing.
+    pub block_pages: u32,
+    /// From the cells to the die's register.
+    pub read_page_us: f64,
+    /// From the register to the cells.
+    pub program_page_us: f64,
+    pub erase_block_us: f64,
+    /// A page between register and controller.
+    pub transfer_page_us: f64,
+    /// A command's share of the interface and the controller, before its first page.
+    pub overhead_us: f64,
+    /// A sector over the host's interface; commands share it.
+    pub interface_sector_us: f64,
+    /// Commands the drive takes at once.
+    pub slots: u32,
+    /// Blocks erased, and their live pages copied, for each page that is not written in sequence; 0 charges erasing only
+    /// to sequential filling (one erase for `block_pages` pages).
+    #[serde(default)]
+    pub random_write_erases: f64,
+}
