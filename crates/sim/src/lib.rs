@@ -9,8 +9,12 @@
 
 mod distribution;
 mod error;
+mod run;
 pub mod source;
+mod tally;
 
 pub use distribution::Distribution;
 pub use error::{Kind, SimError};
+pub use run::{Control, Ending, Listener, Machine, Ran, run};
 pub use source::Source;
+pub use tally::{Reported, Tally, Times};
