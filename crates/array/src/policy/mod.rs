@@ -20,6 +20,8 @@ pub struct DriveView {
     pub state: State,
     /// Since when the drive has had nothing to do for requests; `None` while it has. A drive rests within its idle period.
     pub idle_since: Option<ModelNs>,
+    /// Length of the last idle period that has ended; zero before the first has.
+    pub last_idle: Nanos,
     /// Commands waiting for the drive, the one in service included.
     pub queue: u32,
     /// Spin-ups since the start of the run.
