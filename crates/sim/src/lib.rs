@@ -9,12 +9,14 @@
 
 mod distribution;
 mod error;
+mod output;
 mod run;
 pub mod source;
 mod tally;
 
 pub use distribution::Distribution;
 pub use error::{Kind, SimError};
+pub use output::{RequestsTable, Span, StatesTable, write_histograms};
 pub use run::{Control, Ending, Listener, Machine, Ran, run};
 pub use source::Source;
 pub use tally::{Reported, Tally, Times};

@@ -1,0 +1,20 @@
+//! What a run leaves behind: `tables/states.parquet`, `tables/requests.parquet`, `hist/*.hdr`. Tables are written while
+//! the run goes on; a killed run keeps what was committed.
+
+mod histograms;
+mod requests;
+mod states;
+
+pub use histograms::write_histograms;
+pub use requests::RequestsTable;
+pub use states::{Span, StatesTable};
+
+/// Rows gathered before they become columns.
+const BATCH: usize = 8192;
+/// Batches after which what was written survives a kill.
+const COMMIT_EVERY: u32 = 32;
+
+/// What the file says of all its rows: times are simulated, and watts are a model's, never a meter's.
+fn facts() -> [(String, String); 2] {
+    [("iojoule.clock".into(), "simulated".into()), ("iojoule.boundary".into(), "modelled".into())]
+}
