@@ -13,11 +13,11 @@ pub enum DiskError {
     File { file: String, why: String },
     #[error("drive `{drive}`: {key} = {value}: {why}")]
     Value { drive: String, key: String, value: String, why: String },
-    #[error("drive `{drive}` cannot be simulated: [{key}] is not set, since no source gives it")]
+    #[error("drive `{drive}` cannot be simulated: {key} is not set: no source gives it")]
     Missing { drive: String, key: String },
-    #[error("drive `{drive}` was {state} for {seconds:.6} s, but `power.{key}` is not set, since no source gives it")]
+    #[error("drive `{drive}` spent {seconds:.6} s in state `{state}`, but power.{key} is not set: no source gives it")]
     NoPower { drive: String, state: &'static str, seconds: f64, key: String },
-    #[error("drive `{drive}`: `power.{key}` is not set, since no source gives it")]
+    #[error("drive `{drive}`: power.{key} is not set: no source gives it")]
     NoFigure { drive: String, key: String },
     #[error("no preset `{name}`{}", hint(.near))]
     NoPreset { name: String, near: Vec<String> },
@@ -30,6 +30,17 @@ fn hint(near: &[String]) -> String {
 }
 
 impl DiskError {
+    /// The same refusal with the drive it is about, where it is about power and has none yet.
+    #[must_use]
+    pub fn of_drive(mut self, name: &str) -> Self {
+        if let Self::NoPower { drive, .. } | Self::NoFigure { drive, .. } = &mut self
+            && drive.is_empty()
+        {
+            *drive = name.into();
+        }
+        self
+    }
+
     /// An error of the TOML reader, with the line it points at.
     pub(crate) fn toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let at = error.span().map_or(0, |span| span.start.min(text.len()));

@@ -13,6 +13,7 @@ mod zone;
 
 use std::collections::BTreeMap;
 
+use iojoule_units::Joules;
 use serde::{Deserialize, Serialize};
 
 pub use buffer::{BusSpec, CacheSpec, Caching, FastWrite, OverheadSpec, Prefetch};
@@ -21,7 +22,7 @@ pub use hard_disk::{HardDiskSpec, RuemmlerWilkes, Seek};
 pub use zone::{Mapping, Remap, Sparing, Zone};
 
 use crate::DiskError;
-use crate::power::PowerSpec;
+use crate::power::{Ledger, PowerSpec};
 
 /// One kind of drive. As TOML: `name`, a table `[source]`, one of `[disk]`, `[flash]` or `[datasheet]`, and `[power]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,9 +70,12 @@ impl DriveSpec {
     /// Reads a specification in TOML. `file` names it in errors.
     ///
     /// # Errors
-    /// [`DiskError::Toml`] with file, line and key where the text is not a specification.
+    /// [`DiskError::Toml`] with file, line and key where the text is not a specification; [`DiskError::Value`] where a
+    /// power figure cannot be.
     pub fn from_toml_named(text: &str, file: &str) -> Result<Self, DiskError> {
-        toml::from_str(text).map_err(|error| DiskError::toml(file, text, &error))
+        let spec: Self = toml::from_str(text).map_err(|error| DiskError::toml(file, text, &error))?;
+        spec.power.check(&spec.name)?;
+        Ok(spec)
     }
 
     /// Reads a specification in TOML.
@@ -100,6 +104,14 @@ impl DriveSpec {
             DriveKind::HardDisk(disk) => Ok(disk),
             _ => Err(self.missing("disk")),
         }
+    }
+
+    /// Σ power × dwell of a drive of this kind.
+    ///
+    /// # Errors
+    /// [`DiskError::NoPower`] where time was spent in a state whose power is not set.
+    pub fn energy(&self, ledger: &Ledger) -> Result<Joules, DiskError> {
+        ledger.energy(&self.power).map_err(|error| error.of_drive(&self.name))
     }
 
     /// The refusal to simulate this drive for want of `key`.
