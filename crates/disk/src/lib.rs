@@ -4,10 +4,21 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod command;
+mod drive;
 mod error;
+mod geometry;
+mod hard_disk;
+mod mechanics;
+mod model;
 pub mod power;
+mod seek;
 pub mod spec;
 
 pub use command::{Command, Op, Place, Service};
+pub use drive::Drive;
 pub use error::DiskError;
+pub use geometry::{Geometry, Track};
+pub use mechanics::Positioner;
+pub use model::Model;
+pub use power::{Ledger, PowerState};
 pub use spec::{DriveKind, DriveSpec};

@@ -1,0 +1,141 @@
+//! One drive in motion: takes commands, spins down and up, and books where its time goes.
+
+use std::sync::Arc;
+
+use iojoule_units::{ModelNs, Nanos};
+
+use crate::hard_disk::HardDisk;
+use crate::mechanics::Positioner;
+use crate::model::{Kind, Model};
+use crate::power::{Ledger, PowerState, Span};
+use crate::{Command, Service};
+
+/// One drive of a [`Model`]. All instants it is told must not decrease.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    model: Arc<Model>,
+    motion: Motion,
+    ledger: Ledger,
+    /// What the drive does when it has nothing to do: idle, low-power idle, standby or sleep.
+    rest: PowerState,
+}
+
+#[derive(Clone, Debug)]
+enum Motion {
+    Disk(HardDisk),
+}
+
+impl Drive {
+    /// A drive at rest at time 0, turning; `phase` is the angle of its spindle then, as time of rotation.
+    pub fn new(model: Arc<Model>, phase: Nanos) -> Self {
+        let motion = match &model.kind {
+            Kind::Disk(mechanics) => Motion::Disk(HardDisk::new(mechanics, phase)),
+        };
+        Self { model, motion, ledger: Ledger::since(ModelNs::ZERO), rest: PowerState::Idle }
+    }
+
+    pub fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// Begins a command. The last one's `ready` must not be later than `now`. A drive that does not turn spins up first;
+    /// the service includes that.
+    pub fn start(&mut self, now: ModelNs, command: Command) -> Service {
+        let now = if self.rest == PowerState::Idle { now } else { self.spin_up(now) };
+        match (&mut self.motion, &self.model.kind) {
+            (Motion::Disk(disk), Kind::Disk(mechanics)) => {
+                self.ledger.book(PowerState::Idle, now);
+                disk.start(mechanics, now, command, &mut self.ledger)
+            }
+        }
+    }
+
+    /// What a command would wait for from where the drive is at `now`.
+    pub fn positioner(&self, now: ModelNs) -> Positioner<'_> {
+        match (&self.motion, &self.model.kind) {
+            (Motion::Disk(disk), Kind::Disk(mechanics)) => {
+                let angle = mechanics.angle(&disk.arm, now);
+                Positioner {
+                    seek: Some(&mechanics.seek),
+                    cylinder: disk.arm.cylinder,
+                    track: disk.arm.track,
+                    rotation: mechanics.rotation,
+                    angle: [angle; 2],
+                    lead: [0; 2],
+                }
+            }
+        }
+    }
+
+    /// When background work ends: written data still to go to the medium, reading ahead.
+    pub fn busy_until(&self) -> ModelNs {
+        self.ledger.until()
+    }
+
+    /// Sends the drive to low-power idle, standby or sleep; when it is there. Written data go to the medium first. A
+    /// drive whose `power.spin_down` or `power.spin_up` is not set stays as it is, since it could not come back.
+    pub fn spin_down(&mut self, now: ModelNs, to: PowerState) -> ModelNs {
+        let begin = now.max(self.busy_until());
+        self.account(begin);
+        match to {
+            PowerState::LowPowerIdle if self.rest == PowerState::Idle => {
+                self.rest = to;
+                begin
+            }
+            PowerState::Standby | PowerState::Sleep if self.rest.is_spinning() => {
+                let power = &self.model.spec().power;
+                let (Some(down), Some(_)) = (power.spin_down, power.spin_up) else { return begin };
+                let end = begin + down.time();
+                self.ledger.book(PowerState::SpinDown, end);
+                self.ledger.count_spin_down();
+                self.rest = to;
+                end
+            }
+            PowerState::Sleep if self.rest == PowerState::Standby => {
+                self.rest = to;
+                begin
+            }
+            _ => begin,
+        }
+    }
+
+    /// Brings the drive back to idle; when it is ready. A spin-down under way ends first.
+    pub fn spin_up(&mut self, now: ModelNs) -> ModelNs {
+        let begin = now.max(self.ledger.until());
+        self.account(begin);
+        let was = std::mem::replace(&mut self.rest, PowerState::Idle);
+        match self.model.spec().power.spin_up {
+            Some(up) if !was.is_spinning() => {
+                let end = begin + up.time();
+                self.ledger.book(PowerState::SpinUp, end);
+                self.ledger.count_spin_up();
+                end
+            }
+            _ => begin,
+        }
+    }
+
+    /// What the drive rests in; idle while it works.
+    pub fn power_state(&self, _now: ModelNs) -> PowerState {
+        self.rest
+    }
+
+    /// Books all time up to `until`.
+    pub fn account(&mut self, until: ModelNs) {
+        self.ledger.book(self.rest, until);
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Keeps the timeline of states from now on, or drops it.
+    pub fn watch(&mut self, on: bool) {
+        self.ledger.watch(on);
+    }
+
+    /// Gives away the spans of the timeline that have ended.
+    pub fn drain_spans(&mut self, each: impl FnMut(Span)) {
+        self.ledger.drain_spans(each);
+    }
+}

@@ -1,0 +1,388 @@
+//! Where every sector of a hard disk lies: a table of tracks in the order of addresses. Zones, skews, slips, spares and
+//! mapping schemes as in DiskSim 4.0's `dm_layout_g1`; here they are resolved once, when the model is built.
+
+use iojoule_units::Lba;
+
+use crate::spec::{DriveSpec, HardDiskSpec, Mapping, Sparing, Zone};
+use crate::{DiskError, Place};
+
+/// A run of addresses on one track. Runs follow each other in the order of addresses without gaps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Track {
+    pub index: u32,
+    pub cylinder: u32,
+    pub first: Lba,
+    pub sectors: u32,
+    /// The angle at which `first` begins to pass under the head, as ns after the index mark, below one rotation.
+    pub angle: u32,
+    /// Time a sector takes to pass, in ns.
+    pub sector_ns: f64,
+}
+
+/// All tracks of a disk.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    rotation: u32,
+    sectors: u64,
+    zones: Vec<ZoneIndex>,
+    /// One entry more than there are tracks: the last holds the address behind the end.
+    tracks: Vec<Entry>,
+    /// `(track, slot)` of slipped sectors within tracks, rising; a slot counts from the track's first address.
+    holes: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    first: u64,
+    angle: u32,
+    cylinder: u32,
+    zone: u16,
+    holed: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ZoneIndex {
+    first: u64,
+    first_track: u32,
+    /// Tracks per address, 32 binary places: where to begin to look for an address.
+    density: u64,
+    /// Time of a sector in ns, 32 binary places.
+    sector_q: u64,
+    sectors_per_track: u32,
+}
+
+/// What [`Geometry::track_of`] finds on the way, for the hot path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot {
+    pub track: u32,
+    pub cylinder: u32,
+    pub angle: u32,
+    /// Addresses from this one to the end of its track, itself included.
+    pub left: u32,
+    pub sector_q: u64,
+    pub holed: bool,
+}
+
+impl Geometry {
+    /// Resolves the zones of `disk`; `rotation` in ns.
+    pub(crate) fn new(spec: &DriveSpec, disk: &HardDiskSpec, rotation: u32) -> Result<Self, DiskError> {
+        let mut built = Self { rotation, sectors: 0, zones: Vec::new(), tracks: Vec::new(), holes: Vec::new() };
+        for (number, zone) in disk.zones.iter().enumerate() {
+            let refuse = |key: &str, value: String, why: &str| DiskError::Value {
+                drive: spec.name.clone(),
+                key: format!("disk.zones[{number}].{key}"),
+                value,
+                why: why.into(),
+            };
+            if zone.sectors_per_track == 0 {
+                return Err(refuse("sectors_per_track", "0".into(), "a track has at least one sector"));
+            }
+            if zone.last_cylinder < zone.first_cylinder || zone.last_cylinder >= disk.cylinders {
+                return Err(refuse("last_cylinder", zone.last_cylinder.to_string(), "outside the disk"));
+            }
+            if let Some(remap) = zone.defects.first() {
+                let why = "sectors remapped to elsewhere are not modelled; only slips are";
+                return Err(refuse("defects", format!("{} -> {}", remap.bad, remap.instead), why));
+            }
+            if number > 0 && disk.zones[number - 1].last_cylinder >= zone.first_cylinder {
+                return Err(refuse("first_cylinder", zone.first_cylinder.to_string(), "inside the zone before it"));
+            }
+            built.add_zone(disk, zone, number as u16);
+        }
+        if built.sectors < disk.sectors {
+            return Err(DiskError::Value {
+                drive: spec.name.clone(),
+                key: "disk.sectors".into(),
+                value: disk.sectors.to_string(),
+                why: format!("the zones hold only {}", built.sectors),
+            });
+        }
+        built.cut(disk.sectors);
+        Ok(built)
+    }
+
+    fn add_zone(&mut self, disk: &HardDiskSpec, zone: &Zone, number: u16) {
+        let per_track = zone.sectors_per_track;
+        let (first, first_track) = (self.sectors, self.tracks.len() as u32);
+        let runs = runs(disk, zone);
+        for run in &runs {
+            let slot = f64::from(run.slot) + turn(disk, zone, run.track);
+            let angle = (slot / f64::from(per_track)).rem_euclid(1.0) * f64::from(self.rotation);
+            let index = self.tracks.len() as u32;
+            self.tracks.push(Entry {
+                first: self.sectors,
+                angle: (angle as u32).min(self.rotation - 1),
+                cylinder: zone.first_cylinder + run.track / disk.surfaces,
+                zone: number,
+                holed: !run.holes.is_empty(),
+            });
+            self.holes.extend(run.holes.iter().map(|hole| (index, hole - run.slot)));
+            self.sectors += u64::from(run.sectors);
+        }
+        let held = (self.sectors - first).max(1);
+        self.zones.push(ZoneIndex {
+            first,
+            first_track,
+            density: ((runs.len() as u64) << 32) / held,
+            sector_q: (u64::from(self.rotation) << 32) / u64::from(per_track),
+            sectors_per_track: per_track,
+        });
+    }
+
+    /// Leaves out what lies behind `sectors`, and closes the table.
+    fn cut(&mut self, sectors: u64) {
+        self.sectors = sectors;
+        while self.tracks.last().is_some_and(|track| track.first >= sectors) {
+            self.tracks.pop();
+        }
+        while self.zones.last().is_some_and(|zone| zone.first >= sectors) {
+            self.zones.pop();
+        }
+        let tracks = self.tracks.len() as u32;
+        self.holes.retain(|(track, _)| *track < tracks);
+        self.tracks.push(Entry { first: sectors, angle: 0, cylinder: 0, zone: 0, holed: false });
+    }
+
+    /// Addresses of the disk.
+    pub fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    /// Number of tracks that hold addresses.
+    pub fn tracks(&self) -> u32 {
+        self.tracks.len() as u32 - 1
+    }
+
+    /// The track with this index, counted in the order of addresses; the last one for an index beyond it.
+    pub fn track(&self, index: u32) -> Track {
+        let index = index.min(self.tracks() - 1);
+        let (entry, next) = (self.tracks[index as usize], self.tracks[index as usize + 1]);
+        Track {
+            index,
+            cylinder: entry.cylinder,
+            first: Lba(entry.first),
+            sectors: (next.first - entry.first) as u32,
+            angle: entry.angle,
+            sector_ns: f64::from(self.rotation) / f64::from(self.zones[usize::from(entry.zone)].sectors_per_track),
+        }
+    }
+
+    /// The track on which an address lies; the last one for an address beyond the end.
+    pub fn track_of(&self, lba: Lba) -> Track {
+        self.track(self.index_of(lba.0))
+    }
+
+    /// Cylinder, track and angle of an address.
+    pub fn place(&self, lba: Lba) -> Place {
+        let spot = self.spot(lba.0);
+        Place { cylinder: spot.cylinder, track: spot.track, angle: spot.angle }
+    }
+
+    /// Slots of a track of this zone, used or not: one rotation's worth of sectors.
+    pub(crate) fn slots_of(&self, track: u32) -> u32 {
+        self.zones[usize::from(self.tracks[track as usize].zone)].sectors_per_track
+    }
+
+    #[inline]
+    fn index_of(&self, lba: u64) -> u32 {
+        let lba = lba.min(self.sectors.saturating_sub(1));
+        let zone = &self.zones[self.zones.partition_point(|zone| zone.first <= lba) - 1];
+        let guess = zone.first_track + (((lba - zone.first) * zone.density) >> 32) as u32;
+        let mut index = (guess as usize).min(self.tracks.len() - 2);
+        while self.tracks[index].first > lba {
+            index -= 1;
+        }
+        while self.tracks[index + 1].first <= lba {
+            index += 1;
+        }
+        index as u32
+    }
+
+    #[inline]
+    pub(crate) fn spot(&self, lba: u64) -> Spot {
+        self.spot_on(self.index_of(lba), lba)
+    }
+
+    /// As [`Geometry::spot`] for an address known to lie on `track`.
+    #[inline]
+    pub(crate) fn spot_on(&self, track: u32, lba: u64) -> Spot {
+        let (entry, next) = (&self.tracks[track as usize], &self.tracks[track as usize + 1]);
+        let sector_q = self.zones[usize::from(entry.zone)].sector_q;
+        let mut slot = lba.min(self.sectors - 1) - entry.first;
+        if entry.holed {
+            slot += self.holes_before(track, slot);
+        }
+        let mut angle = entry.angle + ((slot * sector_q) >> 32) as u32;
+        if angle >= self.rotation {
+            angle -= self.rotation;
+        }
+        let left = (next.first - lba.min(self.sectors - 1)) as u32;
+        Spot { track, cylinder: entry.cylinder, angle, left, sector_q, holed: entry.holed }
+    }
+
+    /// Slots from the `from`-th address of a track to the `to`-th, slipped ones between them included.
+    #[inline]
+    pub(crate) fn slots_between(&self, track: u32, from: u64, to: u64) -> u64 {
+        to - from + self.holes_before(track, to) - self.holes_before(track, from)
+    }
+
+    /// Slipped sectors in front of the `nth` address of a track.
+    #[cold]
+    fn holes_before(&self, track: u32, nth: u64) -> u64 {
+        let begin = self.holes.partition_point(|(t, _)| *t < track);
+        let mut passed = 0;
+        for (_, slot) in self.holes[begin..].iter().take_while(|(t, _)| *t == track) {
+            if u64::from(*slot) > nth + passed {
+                break;
+            }
+            passed += 1;
+        }
+        passed
+    }
+}
+
+/// Addresses on one physical track: they begin at `slot`, and skip `holes`.
+struct Run {
+    /// Counted from the zone's start in the order of addresses.
+    track: u32,
+    slot: u32,
+    sectors: u32,
+    holes: Vec<u32>,
+}
+
+/// The tracks of a zone that hold addresses.
+fn runs(disk: &HardDiskSpec, zone: &Zone) -> Vec<Run> {
+    let per_track = zone.sectors_per_track;
+    let tracks = (zone.last_cylinder - zone.first_cylinder + 1) * disk.surfaces;
+    let bad_tracks = matches!(disk.sparing, Sparing::Track);
+    let mut slips = zone.slips.clone();
+    slips.sort_unstable();
+    slips.dedup();
+    let (mut dead, mut left) = (u64::from(zone.empty_front), addresses(disk, zone, tracks, slips.len() as u64));
+    let group = match disk.sparing {
+        Sparing::PerTrack => 1,
+        Sparing::PerRange => disk.spare_range_cylinders.max(1) * disk.surfaces,
+        Sparing::None | Sparing::Track | Sparing::AtEnd | Sparing::PerZone | Sparing::PerZoneSlipToEnd => tracks,
+        _ => disk.surfaces,
+    };
+    let (mut made, mut track) = (Vec::new(), 0);
+    while track < tracks && left > 0 {
+        let end = (track + group).min(tracks);
+        let slots = u64::from(end - track) * u64::from(per_track);
+        // What a group may hold: everything where the zone's total is what limits it.
+        let (from, mut room) = match disk.sparing {
+            Sparing::PerTrack | Sparing::PerCylinder | Sparing::PerRange => {
+                (0, slots.saturating_sub(u64::from(zone.spares)))
+            }
+            Sparing::PerCylinderSlipToEnd => (0, slots.saturating_sub(u64::from(zone.spares))),
+            Sparing::PerCylinderFront | Sparing::PerCylinderFrontSlipToEnd => {
+                (u64::from(zone.spares), slots.saturating_sub(u64::from(zone.spares)))
+            }
+            _ => (0, slots),
+        };
+        let slips_take_room =
+            matches!(disk.sparing, Sparing::PerCylinderSlipToEnd | Sparing::PerCylinderFrontSlipToEnd);
+        let start = u64::from(track) * u64::from(per_track);
+        for t in track..end {
+            if bad_tracks && slips.binary_search(&t).is_ok() {
+                continue;
+            }
+            let base = u64::from(t) * u64::from(per_track);
+            let low = (from.saturating_sub(base - start)).min(u64::from(per_track)) as u32;
+            let begin = slips.partition_point(|slip| u64::from(*slip) < base);
+            let slipped =
+                !bad_tracks && slips.get(begin).is_some_and(|slip| u64::from(*slip) < base + u64::from(per_track));
+            let mut run = Run { track: t, slot: low, sectors: 0, holes: Vec::new() };
+            if !slipped {
+                let usable = u64::from(per_track - low).min(room);
+                room -= usable;
+                let skipped = usable.min(dead);
+                dead -= skipped;
+                run.slot += skipped as u32;
+                run.sectors = (usable - skipped).min(left) as u32;
+                left -= u64::from(run.sectors);
+            } else {
+                for slot in low..per_track {
+                    if room == 0 || left == 0 {
+                        break;
+                    }
+                    if slips.binary_search(&((base + u64::from(slot)) as u32)).is_ok() {
+                        if run.sectors > 0 {
+                            run.holes.push(slot);
+                        }
+                        room -= u64::from(slips_take_room);
+                        continue;
+                    }
+                    room -= 1;
+                    if dead > 0 {
+                        dead -= 1;
+                        continue;
+                    }
+                    if run.sectors == 0 {
+                        run.slot = slot;
+                    }
+                    run.sectors += 1;
+                    left -= 1;
+                }
+            }
+            if run.sectors > 0 {
+                made.push(run);
+            }
+        }
+        track = end;
+    }
+    made
+}
+
+/// How many addresses a zone of `tracks` tracks holds.
+fn addresses(disk: &HardDiskSpec, zone: &Zone, tracks: u32, slips: u64) -> u64 {
+    let (tracks, spares, per_track) = (u64::from(tracks), u64::from(zone.spares), u64::from(zone.sectors_per_track));
+    let cylinders = tracks / u64::from(disk.surfaces);
+    let kept = match disk.sparing {
+        Sparing::None => 0,
+        Sparing::Track => spares * per_track,
+        Sparing::PerTrack => spares * tracks,
+        Sparing::PerCylinder | Sparing::PerCylinderFront => spares * cylinders,
+        Sparing::PerCylinderSlipToEnd | Sparing::PerCylinderFrontSlipToEnd => spares * cylinders + slips,
+        Sparing::AtEnd => slips,
+        Sparing::PerRange => spares * (cylinders / u64::from(disk.spare_range_cylinders.max(1))),
+        Sparing::PerZone => spares,
+        Sparing::PerZoneSlipToEnd => spares + slips,
+    };
+    (tracks * per_track).saturating_sub(kept + u64::from(zone.empty_front))
+}
+
+/// How far slot 0 of a zone's track is turned from the index mark, in sectors of that zone.
+fn turn(disk: &HardDiskSpec, zone: &Zone, track: u32) -> f64 {
+    let (cylinder, surface) = (track / disk.surfaces, track % disk.surfaces);
+    let switches = surface + (disk.surfaces - 1) * cylinder;
+    // In these schemes a slip moves everything behind it, skews included.
+    let behind = match disk.sparing {
+        Sparing::PerTrack => Some(track),
+        Sparing::PerCylinder
+        | Sparing::PerCylinderFront
+        | Sparing::PerCylinderSlipToEnd
+        | Sparing::PerCylinderFrontSlipToEnd => Some(cylinder * disk.surfaces),
+        _ => None,
+    };
+    let pushed = behind.map_or(0, |tracks| {
+        let cut = u64::from(tracks) * u64::from(zone.sectors_per_track);
+        zone.slips.iter().filter(|slip| u64::from(**slip) < cut).count()
+    });
+    zone.first_sector_offset
+        + f64::from(switches) * zone.track_skew
+        + f64::from(cylinder) * zone.cylinder_skew
+        + pushed as f64
+}
+
+impl Mapping {
+    /// Whether addresses of this cylinder run from the last surface to the first. The order of addresses over tracks is
+    /// the same in all schemes; which head reads them only matters for whether a change of cylinder changes heads.
+    pub fn reversed(self, cylinder: u32, zone_first: u32) -> bool {
+        match self {
+            Mapping::Cylinder => false,
+            Mapping::SerpentineInZone => (cylinder - zone_first) % 2 == 1,
+            Mapping::Serpentine => cylinder % 2 == 1,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The moving parts of a hard disk: an arm over turning platters. Rotation is a function of time, so nothing is stored
+//! but where the arm is; all times are whole nanoseconds.
+
+use iojoule_units::{ModelNs, Nanos};
+
+use crate::geometry::{Geometry, Spot};
+use crate::power::{Ledger, PowerState};
+use crate::seek::SeekTable;
+use crate::spec::{DriveSpec, HardDiskSpec};
+use crate::{DiskError, Op, Place};
+
+/// Geometry, seek times and rotation of one kind of disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Mechanics {
+    pub geometry: Geometry,
+    pub seek: SeekTable,
+    /// One rotation in ns.
+    pub rotation: u32,
+}
+
+/// Where the heads are. `turn` is the spindle's angle at time 0, in ns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arm {
+    pub cylinder: u32,
+    pub track: u32,
+    pub turn: u32,
+}
+
+impl Mechanics {
+    pub(crate) fn new(spec: &DriveSpec, disk: &HardDiskSpec) -> Result<Self, DiskError> {
+        let refuse = |key: &str, value: String, why: &str| {
+            let (drive, key, why) = (spec.name.clone(), format!("disk.{key}"), why.into());
+            Err(DiskError::Value { drive, key, value, why })
+        };
+        if !(disk.rpm >= 20.0 && disk.rpm <= 1e6) {
+            return refuse("rpm", disk.rpm.to_string(), "between 20 and 1000000 revolutions per minute");
+        }
+        if disk.surfaces == 0 || disk.cylinders == 0 || disk.sectors == 0 {
+            return refuse("surfaces", disk.surfaces.to_string(), "a disk has surfaces, cylinders and sectors");
+        }
+        let rotation = (60e9 / disk.rpm).round() as u32;
+        let geometry = Geometry::new(spec, disk, rotation)?;
+        Ok(Self { geometry, seek: SeekTable::new(spec, disk, rotation)?, rotation })
+    }
+
+    /// The angle under the heads.
+    #[inline]
+    pub(crate) fn angle(&self, arm: &Arm, at: ModelNs) -> u32 {
+        ((at.0 as u64 + u64::from(arm.turn)) % u64::from(self.rotation)) as u32
+    }
+
+    /// Moves the arm to a track; when it is there.
+    #[inline]
+    pub(crate) fn reach(&self, arm: &mut Arm, at: ModelNs, spot: &Spot, op: Op) -> ModelNs {
+        if spot.track == arm.track {
+            return at;
+        }
+        let time = self.seek.time(spot.cylinder.abs_diff(arm.cylinder), op);
+        arm.cylinder = spot.cylinder;
+        arm.track = spot.track;
+        at + Nanos(i64::from(time.ns))
+    }
+
+    /// When `angle` next passes under the heads.
+    #[inline]
+    pub(crate) fn next_pass(&self, arm: &Arm, at: ModelNs, angle: u32) -> ModelNs {
+        let here = self.angle(arm, at);
+        let wait = if angle >= here { angle - here } else { angle + self.rotation - here };
+        at + Nanos(i64::from(wait))
+    }
+
+    /// Time for `slots` sectors of this track to pass.
+    #[inline]
+    pub(crate) fn pass(spot: &Spot, slots: u64) -> Nanos {
+        Nanos(((slots * spot.sector_q) >> 32) as i64)
+    }
+
+    /// Reads or writes a run of addresses from the first to the last, in that order, beginning at `at`; when it ends.
+    pub(crate) fn run(&self, arm: &mut Arm, at: ModelNs, op: Op, lba: u64, sectors: u32, book: &mut Ledger) -> ModelNs {
+        let (mut at, mut lba, mut left) = (at, lba, sectors);
+        let mut spot = self.geometry.spot(lba);
+        loop {
+            let here = left.min(spot.left);
+            at = self.stretch(arm, at, op, &spot, lba, here, book);
+            left -= here;
+            lba += u64::from(here);
+            if left == 0 || lba >= self.geometry.sectors() {
+                return at;
+            }
+            spot = self.geometry.spot_on(spot.track + 1, lba);
+        }
+    }
+
+    /// Sectors of one track, in order.
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn stretch(
+        &self,
+        arm: &mut Arm,
+        at: ModelNs,
+        op: Op,
+        spot: &Spot,
+        lba: u64,
+        sectors: u32,
+        book: &mut Ledger,
+    ) -> ModelNs {
+        let there = self.reach(arm, at, spot, op);
+        let begin = self.next_pass(arm, there, spot.angle);
+        let mut slots = u64::from(sectors);
+        if spot.holed {
+            let first = lba - self.geometry.track(spot.track).first.0;
+            slots = self.geometry.slots_between(spot.track, first, first + slots - 1) + 1;
+        }
+        let end = begin + Self::pass(spot, slots);
+        book.book(PowerState::Seek, there);
+        book.book(PowerState::RotateWait, begin);
+        book.book(state(op), end);
+        end
+    }
+
+    /// A run that stays on its track and goes on at the track's first sector behind its last: a rotational replica.
+    pub(crate) fn on_track(
+        &self,
+        arm: &mut Arm,
+        at: ModelNs,
+        op: Op,
+        lba: u64,
+        sectors: u32,
+        book: &mut Ledger,
+    ) -> ModelNs {
+        let (mut at, mut left) = (at, sectors);
+        let mut spot = self.geometry.spot(lba);
+        let first = self.geometry.track(spot.track).first.0;
+        let mut lba = lba;
+        while left > 0 {
+            let here = left.min(spot.left);
+            at = self.stretch(arm, at, op, &spot, lba, here, book);
+            left -= here;
+            lba = first;
+            spot = self.geometry.spot_on(spot.track, lba);
+        }
+        at
+    }
+}
+
+pub(crate) fn state(op: Op) -> PowerState {
+    match op {
+        Op::Read => PowerState::Read,
+        Op::Write => PowerState::Write,
+    }
+}
+
+/// From where the arm is at one instant to any place: what shortest-access-time schedulers ask, many times for one
+/// decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Positioner<'a> {
+    pub(crate) seek: Option<&'a SeekTable>,
+    pub(crate) cylinder: u32,
+    pub(crate) track: u32,
+    pub(crate) rotation: u32,
+    /// The angle under the heads when a read's, a write's seek could begin.
+    pub(crate) angle: [u32; 2],
+    /// Command overhead before that, in ns.
+    pub(crate) lead: [u32; 2],
+}
+
+impl Positioner<'_> {
+    /// Until the first sector at `place` begins to pass under the head: overhead, seek or head switch, settling,
+    /// rotation. 0 on a drive without moving parts.
+    #[inline]
+    pub fn time(&self, place: Place, op: Op) -> Nanos {
+        let Some(seek) = self.seek else { return Nanos::ZERO };
+        let (ns, turn) = if place.track == self.track {
+            (0, 0)
+        } else {
+            let time = seek.time(place.cylinder.abs_diff(self.cylinder), op);
+            (time.ns, time.turn)
+        };
+        let mut arrival = self.angle[op as usize] + turn;
+        if arrival >= self.rotation {
+            arrival -= self.rotation;
+        }
+        let wait = if place.angle >= arrival { place.angle - arrival } else { place.angle + self.rotation - arrival };
+        Nanos(i64::from(self.lead[op as usize]) + i64::from(ns) + i64::from(wait))
+    }
+
+    /// The cylinder the arm is over.
+    pub fn cylinder(&self) -> u32 {
+        self.cylinder
+    }
+}
