@@ -1,9 +1,43 @@
 //! Where blocks live. A layout turns a request into a [`Plan`] and knows no time.
+//!
+//! | layout | copies | what it is for |
+//! |---|---|---|
+//! | [`single`], [`concat`] | 1 | drives as they are |
+//! | [`raid0`] | 1 | throughput |
+//! | [`raid1`], [`raid10`] | mirrors on other drives | surviving a drive, faster reads |
+//! | [`raid5`] (and RAID-4) | parity | surviving a drive at little space |
+//! | [`sr`] | rotated on the same disk, mirrors on others | latency for capacity |
+//! | [`paraid`] | soft, on fewer drives | drives that can sleep |
+//!
+//! [`LayoutConfig`] builds them by name. What they share: [`striping`], [`copies`] over several drives, [`rotation`] of
+//! parity and what a request does to one [`row`] of it, [`replicas`] on one disk, [`merge`], [`divide`], [`bits`].
 
 use iojoule_disk::Op;
 use iojoule_units::Lba;
 
 use crate::{Health, Plan};
+
+mod bits;
+pub mod concat;
+mod config;
+mod copies;
+mod divide;
+#[cfg(test)]
+mod laws;
+mod merge;
+pub mod paraid;
+pub mod raid0;
+pub mod raid1;
+pub mod raid10;
+pub mod raid5;
+mod replicas;
+mod rotation;
+mod row;
+pub mod single;
+pub mod sr;
+mod striping;
+
+pub use config::{LayoutConfig, LayoutError};
 
 /// Where blocks live, over drives of equal size.
 pub trait Layout: Send {
@@ -42,10 +76,11 @@ pub trait Geared {
     /// up-shift, the stale replicas of a down-shift.
     fn stale(&self, gear: usize) -> u64;
 
-    /// The next copy that brings `gear` up to date: a plan whose drives must all spin. False when nothing is stale. The
+    /// The next copy that brings `gear` up to date: a plan for the drives of this gear or of the one that serves, whichever
+    /// has more. False when nothing is stale. The
     /// block counts as synced from now on; a write that comes before the plan has ended makes it stale again. `plan`
     /// comes empty.
-    fn next_sync(&mut self, gear: usize, plan: &mut Plan) -> bool;
+    fn next_sync(&mut self, gear: usize, health: &Health, plan: &mut Plan) -> bool;
 
     /// Serves from this gear from now on. Refused (false) for a lower gear that still has stale blocks: their newest
     /// contents would be on drives that are to be spun down.

@@ -1,0 +1,1 @@
+//! Laws every layout obeys.
