@@ -1,5 +1,26 @@
 //! Block traces: timed requests to block devices, from any of the formats they are published in to one canonical table.
+//!
+//! 1. [`open`] recognises a format ([`format`](mod@format)) and gives a [`Reader`]: [`Record`]s in time order.
+//! 2. [`table`] is the canonical Parquet table.
+//! 3. [`validate`] reads DiskSim's closed-loop traces as what they are.
 
+mod error;
+mod fault;
+mod field;
+pub mod format;
+mod notes;
+mod options;
+mod parse;
+mod rate;
+mod reader;
 mod record;
+mod sorted;
+mod source;
+pub mod table;
+pub mod validate;
 
+pub use error::{Kind, TraceError};
+pub use notes::{Device, FileNote, Notes};
+pub use options::{Options, TimeUnit};
+pub use reader::{Reader, WINDOW, open};
 pub use record::Record;

@@ -1,14 +1,14 @@
-//! Log files, plain or compressed, as a stream of lines in bounded memory. The compression is told from the first
-//! bytes, not from the name; members and frames written one behind the other are read on.
+//! Log files, plain or compressed, as a stream of lines in bounded memory.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use memchr::{memchr, memrchr};
 
 use super::WeblogError;
+use crate::input::{open, reason};
 
 /// Longer lines are counted and skipped; Apache and nginx cut a request at 8 KiB by default.
 pub const LINE_LIMIT: usize = 64 * 1024;
@@ -67,7 +67,7 @@ pub fn read_lines(
     paths
         .iter()
         .map(|path| {
-            let (compression, source) = open(path).map_err(|e| WeblogError::io(path, e))?;
+            let (compression, source) = open(path, Arc::default()).map_err(|e| WeblogError::io(path, e))?;
             let mut file =
                 FileRead { path: path.clone(), compression, first_line: line + 1, lines: 0, bytes: 0, damage: None };
             let end = cut(source, &mut file.bytes, stop, |piece| {
@@ -89,40 +89,6 @@ pub fn read_lines(
 /// `a.log, b.log`, for messages.
 pub(crate) fn names(paths: &[PathBuf]) -> String {
     paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
-}
-
-fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => "the file ends early (truncated)".into(),
-        _ => error.to_string(),
-    }
-}
-
-fn open(path: &Path) -> io::Result<(&'static str, Box<dyn Read>)> {
-    let mut file = File::open(path)?;
-    let mut magic = [0u8; 6];
-    let mut have = 0;
-    while have < magic.len() {
-        match file.read(&mut magic[have..])? {
-            0 => break,
-            n => have += n,
-        }
-    }
-    // Put the bytes back in front, so that a pipe can be read too.
-    let source = io::Cursor::new(magic[..have].to_vec()).chain(file);
-    Ok(match &magic {
-        [0x1f, 0x8b, ..] => {
-            ("gzip", Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(BLOCK, source))))
-        }
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => ("zstd", Box::new(zstd::Decoder::new(source)?)),
-        [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
-            ("bzip2", Box::new(bzip2::bufread::MultiBzDecoder::new(BufReader::with_capacity(BLOCK, source))))
-        }
-        [0xfd, b'7', b'z', b'X', b'Z', 0] => {
-            ("xz", Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(BufReader::with_capacity(BLOCK, source))))
-        }
-        _ => ("plain", Box::new(source)),
-    })
 }
 
 enum Stopped {
