@@ -3,16 +3,38 @@
 //! carries out its [`Order`]s. A policy decides about energy and nothing else: the engine itself spins a drive up that has
 //! work, so no policy can lose a request.
 //!
-//! 1. [`PolicyConfig`] names a policy; [`PolicyConfig::build`] makes it for drives with given [`Figures`].
+//! 1. [`PolicyConfig`] names a policy; [`PolicyConfig::build`] makes it.
 //! 2. [`View`] is what a policy may see of the array.
+//! 3. [`OracleTally`] is what no policy can do better than; [`cost`] has the energies all of this is about.
 
+mod adaptive;
 mod config;
+pub mod cost;
+mod fixed;
+mod gears;
+#[cfg(test)]
+mod golden;
+pub mod load;
 mod never;
+mod oracle;
+mod randomised;
+mod ration;
+mod share;
+#[cfg(test)]
+mod stage;
 
 use iojoule_units::{ModelNs, Nanos};
+use serde::{Deserialize, Serialize};
 
-pub use config::{Figures, PolicyConfig, PolicyError};
+pub use adaptive::{Adaptive, Steps};
+pub use config::{Argument, PolicyConfig, PolicyError, Ration, Threshold};
+pub use fixed::Fixed;
+pub use gears::{Gears, Watch};
 pub use never::Never;
+pub use oracle::{OracleTally, oracle_energy};
+pub use randomised::Randomised;
+pub use ration::{Rationed, cycles_per_day};
+pub use share::{Experts, Share};
 
 /// How a policy sees one drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +71,11 @@ impl State {
 }
 
 /// Where a drive goes to rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Rest {
     LowPowerIdle,
+    #[default]
     Standby,
     Sleep,
 }
