@@ -1,0 +1,19 @@
+//! What is wrong with the description of an array.
+
+use iojoule_disk::DiskError;
+use thiserror::Error;
+
+use crate::layout::LayoutError;
+use crate::policy::PolicyError;
+
+#[derive(Debug, Error)]
+pub enum ArrayError {
+    #[error("{key}: {reason}")]
+    Config { key: &'static str, reason: String },
+    #[error("layout: {0}")]
+    Layout(#[from] LayoutError),
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+}

@@ -1,0 +1,8 @@
+//! SATF over all replicas of all queued requests (RSATF): every replica has its row, so the loop is SATF's.
+//! Yu et al., OSDI 2000, §2.4.
+
+use super::{Sight, satf};
+
+pub(super) fn pick(sight: &Sight<'_>) -> Option<usize> {
+    satf::pick(sight)
+}
