@@ -2,11 +2,15 @@
 
 use std::path::Path;
 
+use iojoule_trace::block::Kind as TraceKind;
+
 /// Who can help with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The author of the design, the trace or the command.
     Config,
+    /// The administrator: a file cannot be read.
+    Host,
     /// The output could not be written.
     Output,
     /// It was interrupted.
@@ -24,6 +28,8 @@ pub enum SimError {
     #[error("cannot write {path}: {reason}")]
     Output { path: String, reason: String },
     #[error(transparent)]
+    Trace(#[from] iojoule_trace::block::TraceError),
+    #[error(transparent)]
     Record(#[from] iojoule_record::RecordError),
     #[error("interrupted")]
     Interrupted,
@@ -35,10 +41,20 @@ impl SimError {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Config(_) | Self::Request { .. } => Kind::Config,
+            Self::Trace(error) => match error.kind() {
+                TraceKind::Config => Kind::Config,
+                TraceKind::Host => Kind::Host,
+                TraceKind::Interrupted => Kind::Interrupted,
+            },
             Self::Output { .. } | Self::Record(_) => Kind::Output,
             Self::Interrupted => Kind::Interrupted,
             Self::Internal(_) => Kind::Internal,
         }
+    }
+
+    /// What another crate says of a configuration.
+    pub(crate) fn config(error: impl std::fmt::Display) -> Self {
+        Self::Config(error.to_string())
     }
 
     pub(crate) fn output(path: &Path, reason: impl std::fmt::Display) -> Self {

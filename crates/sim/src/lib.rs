@@ -1,22 +1,28 @@
 //! The array on the simulated clock, as fast as it can go; sweeps over cores.
 //!
-//! 1. [`source`]: where requests come from: a trace at its own times, a closed loop, a measured trace that waits for
+//! 1. [`Job`] says what is to be simulated; [`simulate`] makes a [`Summary`] of it.
+//! 2. [`source`]: where requests come from: a trace at its own times, a closed loop, a measured trace that waits for
 //!    its answers.
-//! 2. [`run`]: tells the array the time, from arrival to event, and hands every completion to who listens.
-//! 3. [`Tally`] and [`Summary`]: times as histograms, energy by state, what each drive did.
+//! 3. [`run`]: tells the array the time, from arrival to event, and hands every completion to who listens.
+//! 4. [`Tally`]: times as histograms; [`output`]: tables of states and requests.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod distribution;
 mod error;
-mod output;
+mod job;
+mod load;
+pub mod output;
 mod run;
 pub mod source;
+mod summary;
 mod tally;
 
-pub use distribution::Distribution;
+pub use distribution::{Distribution, Figures};
 pub use error::{Kind, SimError};
-pub use output::{RequestsTable, Span, StatesTable, write_histograms};
+pub use job::{DriveChoice, End, Job, simulate};
+pub use load::{Arrivals, Load, Sharing};
 pub use run::{Control, Ending, Listener, Machine, Ran, run};
 pub use source::Source;
+pub use summary::Summary;
 pub use tally::{Reported, Tally, Times};

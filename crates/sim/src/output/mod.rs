@@ -2,10 +2,12 @@
 //! the run goes on; a killed run keeps what was committed.
 
 mod histograms;
+mod recording;
 mod requests;
 mod states;
 
 pub use histograms::write_histograms;
+pub use recording::{Output, Recording};
 pub use requests::RequestsTable;
 pub use states::{Span, StatesTable};
 

@@ -1,0 +1,126 @@
+//! One simulation from its description to its summary.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use iojoule_array::{Array, ArrayConfig, Completion, Request};
+use iojoule_disk::{DriveSpec, Model};
+use iojoule_units::{ModelNs, Nanos, SECTOR};
+use serde::Deserialize;
+
+use crate::load::{Load, Warnings};
+use crate::output::{Output, Recording};
+use crate::summary::{Described, Summary};
+use crate::{Control, Ending, Machine, Reported, SimError, run};
+
+/// What is to be simulated. `drive` and `array` are given, or `disksim` says both.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    #[serde(default)]
+    pub seed: u64,
+    pub drive: Option<DriveChoice>,
+    pub array: Option<ArrayConfig>,
+    /// A DiskSim system (`.parv`).
+    pub disksim: Option<PathBuf>,
+    pub load: Load,
+    #[serde(default)]
+    pub reported: Reported,
+    #[serde(default)]
+    pub warmup_ns: i64,
+    pub limit: Option<u64>,
+    pub max_outstanding: Option<u64>,
+    #[serde(default)]
+    pub end: End,
+    pub duration_ns: Option<i64>,
+    pub output: Option<Output>,
+}
+
+/// With what a run ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    #[default]
+    LastAnswer,
+    LastArrival,
+}
+
+/// A drive by name or by file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum DriveChoice {
+    Preset { preset: String },
+    File { file: PathBuf, name: Option<String> },
+}
+
+impl DriveChoice {
+    /// The drive's specification.
+    pub fn spec(&self) -> Result<DriveSpec, SimError> {
+        match self {
+            Self::Preset { preset } => Err(SimError::Config(format!("no preset {preset}"))),
+            Self::File { file, name } => {
+                if name.is_some() {
+                    return Err(SimError::Config("a drive in TOML has no other name than its own".into()));
+                }
+                let text = std::fs::read_to_string(file)
+                    .map_err(|e| SimError::Config(format!("cannot read {}: {e}", file.display())))?;
+                DriveSpec::from_toml_named(&text, &file.display().to_string()).map_err(SimError::config)
+            }
+        }
+    }
+}
+
+impl Job {
+    fn system(&self) -> Result<(DriveSpec, ArrayConfig), SimError> {
+        match (&self.drive, &self.array, &self.disksim) {
+            (Some(drive), Some(array), None) => Ok((drive.spec()?, array.clone())),
+            _ => Err(SimError::Config("a job is a drive and an array, or a DiskSim system".into())),
+        }
+    }
+}
+
+/// Simulates the job; the same job gives the same tables and figures, byte for byte, but for the wall time.
+pub fn simulate(job: &Job, stop: &AtomicBool, control: &Control) -> Result<Summary, SimError> {
+    let began = Instant::now();
+    let (spec, config) = job.system()?;
+    let model = Model::new(&spec).map_err(SimError::config)?;
+    let mut array = Array::new(&config, &model).map_err(SimError::config)?;
+    let warnings = Warnings::default();
+    let mut source = job.load.source(array.capacity(), job.seed, &warnings)?;
+    let mut recording = Recording::new(job.reported, Nanos(job.warmup_ns), job.output.as_ref(), &spec)?;
+    if recording.wants_states() {
+        array.drives().for_each(|drive| drive.watch(true));
+    }
+    let ending = Ending {
+        limit: job.limit,
+        max_outstanding: job.max_outstanding,
+        at_last_arrival: job.end == End::LastArrival,
+        not_before: job.duration_ns.map(Nanos),
+    };
+    let ran = run(&mut array, &mut source, &ending, &mut recording, stop, control)?;
+    let placed = source.placed();
+    drop(source);
+    let mut report = array.finish(ran.end);
+    let tally = recording.close(&mut report)?;
+    let described = Described { drive: &spec, capacity: array.capacity() * SECTOR, placed, warnings: warnings.taken() };
+    Ok(Summary::new(&ran, &tally, &report, described, began.elapsed()))
+}
+
+impl Machine for Array {
+    fn submit(&mut self, now: ModelNs, request: Request) {
+        Array::submit(self, now, request);
+    }
+
+    fn next_event(&self) -> Option<ModelNs> {
+        Array::next_event(self)
+    }
+
+    fn advance(&mut self, now: ModelNs, done: &mut Vec<Completion>) {
+        Array::advance(self, now, done);
+    }
+
+    fn outstanding(&self) -> u64 {
+        Array::outstanding(self)
+    }
+}
