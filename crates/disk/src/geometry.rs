@@ -77,7 +77,7 @@ impl Geometry {
             if zone.sectors_per_track == 0 {
                 return Err(refuse("sectors_per_track", "0".into(), "a track has at least one sector"));
             }
-            if zone.last_cylinder < zone.first_cylinder || zone.last_cylinder >= disk.cylinders {
+            if zone.last_cylinder < zone.first_cylinder || zone.last_cylinder > disk.cylinders {
                 return Err(refuse("last_cylinder", zone.last_cylinder.to_string(), "outside the disk"));
             }
             if let Some(remap) = zone.defects.first() {

@@ -8,11 +8,13 @@ mod drive;
 mod error;
 mod geometry;
 mod hard_disk;
+pub mod import;
 mod mechanics;
 mod model;
 pub mod power;
 mod seek;
 pub mod spec;
+pub mod validate;
 
 pub use command::{Command, Op, Place, Service};
 pub use drive::Drive;

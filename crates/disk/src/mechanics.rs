@@ -65,8 +65,7 @@ impl Mechanics {
     #[inline]
     pub(crate) fn next_pass(&self, arm: &Arm, at: ModelNs, angle: u32) -> ModelNs {
         let here = self.angle(arm, at);
-        let wait = if angle >= here { angle - here } else { angle + self.rotation - here };
-        at + Nanos(i64::from(wait))
+        at + Nanos(i64::from(wait(self.rotation, here, angle)))
     }
 
     /// Time for `slots` sectors of this track to pass.
@@ -143,6 +142,17 @@ impl Mechanics {
     }
 }
 
+/// Angles are rounded down to whole nanoseconds: a sector that seems to have begun to pass so few of them ago is just
+/// beginning to.
+const ROUNDING: u32 = 16;
+
+/// Rotation from one angle to another, in ns.
+#[inline]
+fn wait(rotation: u32, here: u32, angle: u32) -> u32 {
+    let wait = if angle >= here { angle - here } else { angle + rotation - here };
+    if wait >= rotation - ROUNDING { 0 } else { wait }
+}
+
 pub(crate) fn state(op: Op) -> PowerState {
     match op {
         Op::Read => PowerState::Read,
@@ -180,7 +190,7 @@ impl Positioner<'_> {
         if arrival >= self.rotation {
             arrival -= self.rotation;
         }
-        let wait = if place.angle >= arrival { place.angle - arrival } else { place.angle + self.rotation - arrival };
+        let wait = wait(self.rotation, arrival, place.angle);
         Nanos(i64::from(self.lead[op as usize]) + i64::from(ns) + i64::from(wait))
     }
 
