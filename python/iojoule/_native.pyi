@@ -7,6 +7,7 @@ __all__ = [
     "DEBUG_BUILD",
     "Progress",
     "Server",
+    "SimControl",
     "TableWriter",
     "__version__",
     "build_content",
@@ -14,6 +15,8 @@ __all__ = [
     "http_replay",
     "recover_table",
     "serve",
+    "sim_run",
+    "sim_sweep",
     "weblog_info",
     "weblog_prepare",
     "weblog_synth",
@@ -87,3 +90,21 @@ def weblog_prepare(options: str) -> str:
 
 def weblog_synth(options: str) -> str:
     """A log that never happened; options and answer are JSON."""
+
+# sim
+
+@final
+class SimControl:
+    """What a simulation has reached, and the way to end it; any thread may use it meanwhile."""
+
+    def __new__(cls) -> SimControl: ...
+    def snapshot(self) -> dict[str, Any]:
+        """`requests` answered and `simulated_s` of a run; of a sweep the points finished, as `requests`."""
+
+    def stop(self) -> None: ...
+
+def sim_run(job: str, control: SimControl) -> str:
+    """Simulate one job; job and summary are JSON."""
+
+def sim_sweep(points: str, results: str | PathLike[str], threads: int, control: SimControl) -> str:
+    """Simulate many jobs on `threads` threads; every one that finishes adds a line to `results`."""

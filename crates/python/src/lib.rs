@@ -3,6 +3,7 @@
 
 mod door;
 mod http;
+mod sim;
 mod table;
 mod weblog;
 
@@ -14,6 +15,8 @@ mod _native {
 
     #[pymodule_export]
     use crate::http::{Progress, Server, build_content, http_closed, http_replay, serve};
+    #[pymodule_export]
+    use crate::sim::{SimControl, sim_run, sim_sweep};
     #[pymodule_export]
     use crate::table::{TableWriter, recover_table};
     #[pymodule_export]

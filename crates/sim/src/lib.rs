@@ -5,6 +5,7 @@
 //!    its answers.
 //! 3. [`run`]: tells the array the time, from arrival to event, and hands every completion to who listens.
 //! 4. [`Tally`]: times as histograms; [`output`]: tables of states and requests.
+//! 5. [`sweep`](fn@sweep): many jobs over all cores.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -16,6 +17,7 @@ pub mod output;
 mod run;
 pub mod source;
 mod summary;
+mod sweep;
 mod tally;
 
 pub use distribution::{Distribution, Figures};
@@ -25,4 +27,5 @@ pub use load::{Arrivals, Load, Sharing};
 pub use run::{Control, Ending, Listener, Machine, Ran, run};
 pub use source::Source;
 pub use summary::Summary;
+pub use sweep::{Point, Swept, sweep};
 pub use tally::{Reported, Tally, Times};
