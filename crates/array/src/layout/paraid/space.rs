@@ -95,18 +95,15 @@ impl Space {
         let (&drives, lower) = gears.split_last()?;
         let mut regions: Vec<_> = lower.iter().map(|&n| Region::new(drives, n, flavour)).collect();
         let needed = |rows: u64| rows + regions.iter().map(|region| region.rows_for(rows)).sum::<u64>();
-        let rows = match home_rows {
-            Some(rows) => rows,
-            None => {
-                // Rounding costs each region a row at most.
-                let per_thousand = needed(1000);
-                let mut rows = (drive_rows as u128 * 1000 / u128::from(per_thousand)) as u64 + 1;
-                while rows > 0 && needed(rows) > drive_rows {
-                    rows -= 1;
-                }
-                rows
+        let rows = home_rows.unwrap_or_else(|| {
+            // Bisection: `fits` fits, `too_many` does not.
+            let (mut fits, mut too_many) = (0, drive_rows + 1);
+            while fits + 1 < too_many {
+                let middle = fits + (too_many - fits) / 2;
+                if needed(middle) <= drive_rows { fits = middle } else { too_many = middle }
             }
-        };
+            fits
+        });
         if rows == 0 || needed(rows) > drive_rows {
             return None;
         }
