@@ -17,6 +17,7 @@ __all__ = [
     "serve",
     "sim_run",
     "sim_sweep",
+    "sim_validate",
     "weblog_info",
     "weblog_prepare",
     "weblog_synth",
@@ -108,3 +109,6 @@ def sim_run(job: str, control: SimControl) -> str:
 
 def sim_sweep(points: str, results: str | PathLike[str], threads: int, control: SimControl) -> str:
     """Simulate many jobs on `threads` threads; every one that finishes adds a line to `results`."""
+
+def sim_validate(options: str) -> str:
+    """Replay a measured trace on a drive's model; options and comparison are JSON."""

@@ -16,7 +16,7 @@ mod _native {
     #[pymodule_export]
     use crate::http::{Progress, Server, build_content, http_closed, http_replay, serve};
     #[pymodule_export]
-    use crate::sim::{SimControl, sim_run, sim_sweep};
+    use crate::sim::{SimControl, sim_run, sim_sweep, sim_validate};
     #[pymodule_export]
     use crate::table::{TableWriter, recover_table};
     #[pymodule_export]

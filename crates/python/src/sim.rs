@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use iojoule_sim::{self as sim, Control, Job, Kind, Point, SimError};
+use iojoule_sim::{self as sim, Control, Job, Kind, Point, SimError, Validate};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -72,5 +72,14 @@ pub fn sim_sweep(
     call(py, &AtomicBool::new(false), move |stop| -> Result<String, Failure> {
         let points: Vec<Point> = serde_json::from_str(points)?;
         Ok(serde_json::to_string(&sim::sweep(&points, &results, threads, stop, &control)?)?)
+    })
+}
+
+/// Replays a measured trace on a drive's model; the comparison as JSON.
+#[pyfunction]
+pub fn sim_validate(py: Python<'_>, options: &str) -> PyResult<String> {
+    call(py, &AtomicBool::new(false), |_| -> Result<String, Failure> {
+        let asked: Validate = serde_json::from_str(options)?;
+        Ok(serde_json::to_string(&sim::validate(&asked)?)?)
     })
 }

@@ -5,14 +5,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use iojoule_array::{Array, ArrayConfig, Completion, Request};
-use iojoule_disk::{DriveSpec, Model};
+use iojoule_disk::{DriveSpec, Model, import};
 use iojoule_units::{ModelNs, Nanos, SECTOR};
 use serde::Deserialize;
 
 use crate::load::{Load, Warnings};
 use crate::output::{Output, Recording};
 use crate::summary::{Described, Summary};
-use crate::{Control, Ending, Machine, Reported, SimError, run};
+use crate::{Control, Ending, Machine, Reported, SimError, disksim, run};
 
 /// What is to be simulated. `drive` and `array` are given, or `disksim` says both.
 #[derive(Clone, Debug, Deserialize)]
@@ -60,6 +60,10 @@ impl DriveChoice {
         match self {
             Self::Preset { preset } => Err(SimError::Config(format!("no preset {preset}"))),
             Self::File { file, name } => {
+                let extension = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
+                if matches!(extension, "parv" | "diskspecs" | "model") {
+                    return import::disksim(file, name.as_deref()).map_err(SimError::config);
+                }
                 if name.is_some() {
                     return Err(SimError::Config("a drive in TOML has no other name than its own".into()));
                 }
@@ -71,10 +75,25 @@ impl DriveChoice {
     }
 }
 
+/// What a job comes down to.
+struct System {
+    drive: DriveSpec,
+    array: ArrayConfig,
+    load: Load,
+    warnings: Vec<String>,
+}
+
 impl Job {
-    fn system(&self) -> Result<(DriveSpec, ArrayConfig), SimError> {
+    fn system(&self) -> Result<System, SimError> {
+        let load = self.load.clone();
         match (&self.drive, &self.array, &self.disksim) {
-            (Some(drive), Some(array), None) => Ok((drive.spec()?, array.clone())),
+            (Some(drive), Some(array), None) => {
+                Ok(System { drive: drive.spec()?, array: array.clone(), load, warnings: Vec::new() })
+            }
+            (None, None, Some(path)) => {
+                let found = disksim::system(path, &load)?;
+                Ok(System { drive: found.drive, array: found.array, load: found.load, warnings: found.warnings })
+            }
             _ => Err(SimError::Config("a job is a drive and an array, or a DiskSim system".into())),
         }
     }
@@ -83,11 +102,11 @@ impl Job {
 /// Simulates the job; the same job gives the same tables and figures, byte for byte, but for the wall time.
 pub fn simulate(job: &Job, stop: &AtomicBool, control: &Control) -> Result<Summary, SimError> {
     let began = Instant::now();
-    let (spec, config) = job.system()?;
+    let System { drive: spec, array: config, load, warnings: mut said } = job.system()?;
     let model = Model::new(&spec).map_err(SimError::config)?;
     let mut array = Array::new(&config, &model).map_err(SimError::config)?;
     let warnings = Warnings::default();
-    let mut source = job.load.source(array.capacity(), job.seed, &warnings)?;
+    let mut source = load.source(array.capacity(), job.seed, &warnings)?;
     let mut recording = Recording::new(job.reported, Nanos(job.warmup_ns), job.output.as_ref(), &spec)?;
     if recording.wants_states() {
         array.drives().for_each(|drive| drive.watch(true));
@@ -103,7 +122,8 @@ pub fn simulate(job: &Job, stop: &AtomicBool, control: &Control) -> Result<Summa
     drop(source);
     let mut report = array.finish(ran.end);
     let tally = recording.close(&mut report)?;
-    let described = Described { drive: &spec, capacity: array.capacity() * SECTOR, placed, warnings: warnings.taken() };
+    said.extend(warnings.taken());
+    let described = Described { drive: &spec, capacity: array.capacity() * SECTOR, placed, warnings: said };
     Ok(Summary::new(&ran, &tally, &report, described, began.elapsed()))
 }
 

@@ -9,6 +9,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod disksim;
 mod distribution;
 mod error;
 mod job;
@@ -19,6 +20,7 @@ pub mod source;
 mod summary;
 mod sweep;
 mod tally;
+mod validate;
 
 pub use distribution::{Distribution, Figures};
 pub use error::{Kind, SimError};
@@ -29,3 +31,4 @@ pub use source::Source;
 pub use summary::Summary;
 pub use sweep::{Point, Swept, sweep};
 pub use tally::{Reported, Tally, Times};
+pub use validate::{Validate, Validation, validate};

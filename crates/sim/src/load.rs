@@ -1,6 +1,6 @@
 //! What is asked of the array, as a design says it, and the [`Source`] made of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -94,6 +94,11 @@ impl Load {
             }
             _ => Err(SimError::Config("a load is either trace files or a random load".into())),
         }
+    }
+
+    /// Numbers of the devices the trace asks for; reads it through.
+    pub(crate) fn devices_asked(&self) -> Result<BTreeSet<u32>, SimError> {
+        Ok(Sizes::of(block::open(&self.files, &self.options())?)?.0.into_keys().collect())
     }
 
     fn options(&self) -> Options {

@@ -1,0 +1,135 @@
+//! The server's memory for pages of files: least recently used goes first. A page is in memory from the moment its read has
+//! come; two requests for a page that is on its way both read it.
+
+use std::collections::HashMap;
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    block: u64,
+    newer: u32,
+    older: u32,
+}
+
+/// Blocks held in memory, by their number.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    most: usize,
+    places: HashMap<u64, u32>,
+    /// A list from `newest` to `oldest` through all pages.
+    pages: Vec<Page>,
+    newest: u32,
+    oldest: u32,
+}
+
+impl Memory {
+    /// Room for `pages` pages; none where 0.
+    pub fn new(pages: u64) -> Self {
+        let most = pages.min(u64::from(NONE - 1)) as usize;
+        Self { most, places: HashMap::new(), pages: Vec::new(), newest: NONE, oldest: NONE }
+    }
+
+    /// Whether the block is held; it is then the most recently used.
+    pub fn touch(&mut self, block: u64) -> bool {
+        let Some(&at) = self.places.get(&block) else { return false };
+        self.unlink(at);
+        self.link(at);
+        true
+    }
+
+    /// Holds the block, in the place of the least recently used where memory is full.
+    pub fn hold(&mut self, block: u64) {
+        if self.most == 0 || self.touch(block) {
+            return;
+        }
+        let at = if self.pages.len() < self.most {
+            self.pages.push(Page { block, newer: NONE, older: NONE });
+            self.pages.len() as u32 - 1
+        } else {
+            let at = self.oldest;
+            self.unlink(at);
+            self.places.remove(&self.pages[at as usize].block);
+            self.pages[at as usize].block = block;
+            at
+        };
+        self.places.insert(block, at);
+        self.link(at);
+    }
+
+    pub fn pages(&self) -> usize {
+        self.pages.len()
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let Page { newer, older, .. } = self.pages[at as usize];
+        match newer {
+            NONE => self.newest = older,
+            newer => self.pages[newer as usize].older = older,
+        }
+        match older {
+            NONE => self.oldest = newer,
+            older => self.pages[older as usize].newer = newer,
+        }
+    }
+
+    fn link(&mut self, at: u32) {
+        let before = self.newest;
+        self.pages[at as usize].newer = NONE;
+        self.pages[at as usize].older = before;
+        match before {
+            NONE => self.oldest = at,
+            before => self.pages[before as usize].newer = at,
+        }
+        self.newest = at;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_least_recently_used_page_goes_first() {
+        let mut memory = Memory::new(2);
+        memory.hold(1);
+        memory.hold(2);
+        assert!(memory.touch(1));
+        memory.hold(3);
+        assert!(memory.touch(1) && memory.touch(3) && !memory.touch(2));
+    }
+
+    #[test]
+    fn no_memory_holds_nothing() {
+        let mut memory = Memory::new(0);
+        memory.hold(1);
+        assert!(!memory.touch(1));
+    }
+
+    proptest! {
+        #[test]
+        fn it_holds_what_a_plain_list_holds(most in 1_usize..8, uses in prop::collection::vec((0_u64..12, any::<bool>()), 0..200)) {
+            let (mut memory, mut list) = (Memory::new(most as u64), Vec::<u64>::new());
+            for (block, hold) in uses {
+                let known = list.iter().position(|b| *b == block);
+                if let Some(at) = known {
+                    list.remove(at);
+                }
+                prop_assert!(hold || memory.touch(block) == known.is_some());
+                if hold {
+                    memory.hold(block);
+                }
+                if hold || known.is_some() {
+                    list.push(block);
+                }
+                if list.len() > most {
+                    list.remove(0);
+                }
+                prop_assert_eq!(memory.pages(), memory.places.len());
+            }
+            prop_assert!(list.iter().all(|block| memory.places.contains_key(block)) && list.len() == memory.places.len());
+        }
+    }
+}
