@@ -18,6 +18,7 @@ VERBS = {
     "host": "What this machine is, and what would disturb a measurement.",
     "explain": "What a key of the experiment file means.",
     "weblog": "Access logs: info, prepare, synth.",
+    "model": "Laws that predict without simulating: sr-array.",
     "demo": "The main job on a synthetic day of web traffic.",
 }
 """Every verb and its line of help; the verb's module has its name and holds ``app``, a function or a Typer app."""
