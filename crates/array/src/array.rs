@@ -9,6 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::config::{ArrayConfig, OverheadAt, Phase};
 use crate::engine::{Engine, Settings};
+use crate::policy::Policy;
 use crate::{ArrayError, Completion, Report, Request};
 
 /// Many drives as one. A state machine: its driver tells it the time, which never goes back.
@@ -22,11 +23,26 @@ impl Array {
     /// # Errors
     /// Where the description does not make an array of these drives.
     pub fn new(config: &ArrayConfig, model: &Arc<Model>) -> Result<Self, ArrayError> {
+        let policy = config.policy.build(config.drives, model.spec())?;
+        Self::with_policy(config, model, policy)
+    }
+
+    /// As [`new`](Self::new), with a policy that was made elsewhere.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_policy(config: &ArrayConfig, model: &Arc<Model>, policy: Box<dyn Policy>) -> Result<Self, ArrayError> {
         check(config)?;
         let layout = config.layout.build(config.drives, config.stripe_unit, model)?;
         let settings = Settings::new(config);
         let drives = phases(config, model).map(|phase| Drive::new(Arc::clone(model), phase)).collect();
-        Ok(Self { engine: Engine::new(settings, layout, drives) })
+        let mut engine = Engine::new(settings, layout, drives);
+        if let Some(cache) = config.cache {
+            engine.remember_blocks(cache);
+        }
+        engine.obey_policy(policy);
+        engine.expect_faults(&config.faults);
+        Ok(Self { engine })
     }
 
     /// Sectors the array offers.

@@ -11,6 +11,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod array;
+mod cache;
 mod config;
 mod engine;
 mod error;

@@ -16,8 +16,8 @@ pub(super) enum Event {
     Answer { job: u32 },
     /// A drive takes its next command: it is free, or it spins.
     Ready { drive: u16 },
-    /// A drive has been without requests for the configured delay.
-    Rested { drive: u16, tag: u32 },
+    /// A drive has perhaps been without requests for the configured delay.
+    Rested { drive: u16 },
     /// The policy's timer for a drive.
     Timer { drive: u16, tag: u32 },
     /// A window of utilisation ends.

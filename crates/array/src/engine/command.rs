@@ -10,6 +10,7 @@ pub(super) struct InService {
     pub epoch: u32,
     pub drive: u16,
     pub class: Class,
+    pub live: bool,
 }
 
 #[derive(Debug, Default)]
@@ -30,6 +31,11 @@ impl Commands {
 
     pub fn take(&mut self, index: u32) -> InService {
         self.free.push(index);
+        self.slots[index as usize].live = false;
         self.slots[index as usize]
+    }
+
+    pub fn live(&self) -> impl Iterator<Item = &InService> {
+        self.slots.iter().filter(|command| command.live)
     }
 }

@@ -13,10 +13,10 @@ pub(super) enum Kind {
     Host,
     /// The memory cache, writing back.
     WriteBack,
-    /// The list of pending copies.
-    Propagate,
-    /// A rebuild; the drive is good below the given sector when the step has ended.
-    Rebuild { next: Lba },
+    /// The list of pending copies; urgent where a read waits for it.
+    Propagate { urgent: bool },
+    /// A rebuild: the step that begins at this sector of the drive.
+    Rebuild { from: Lba },
     /// A shift of gears.
     Sync,
 }
@@ -36,8 +36,8 @@ impl Class {
 impl Kind {
     pub fn class(self) -> Class {
         match self {
-            Kind::Host | Kind::WriteBack => Class::Request,
-            Kind::Propagate => Class::Copy,
+            Kind::Host | Kind::WriteBack | Kind::Propagate { urgent: true } => Class::Request,
+            Kind::Propagate { urgent: false } => Class::Copy,
             Kind::Rebuild { .. } | Kind::Sync => Class::Step,
         }
     }

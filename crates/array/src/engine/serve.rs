@@ -1,7 +1,7 @@
 //! Commands to drives: which one, its start and its end.
 
 use iojoule_disk::Command;
-use iojoule_units::{ModelNs, Nanos};
+use iojoule_units::ModelNs;
 
 use super::Engine;
 use super::agenda::Event;
@@ -67,7 +67,7 @@ impl Engine {
         let (done, ready) =
             (service.done + self.settings.command_overhead, service.ready + self.settings.command_overhead);
         station.began(now, class, extent.lba, done, ready);
-        let command = self.commands.add(InService { owner, epoch, drive, class });
+        let command = self.commands.add(InService { owner, epoch, drive, class, live: true });
         self.agenda.push(done, Event::Done { command });
         if ready != done {
             self.agenda.push(ready, Event::Ready { drive });
@@ -79,6 +79,9 @@ impl Engine {
         self.stations[command.drive as usize].in_service[command.class as usize] -= 1;
         if self.jobs[command.owner.job].epoch == command.epoch {
             self.copy_done(now, command.owner);
+        }
+        if !self.released.is_empty() {
+            self.resume(now);
         }
         self.dispatch(now, command.drive);
     }
@@ -92,26 +95,23 @@ impl Engine {
             }
             station.power = Power::Spinning;
             station.free_at = now;
+            self.risen(now);
         }
         self.dispatch(now, drive);
     }
 
     /// The drive is free and has nothing it may do now.
     fn rest(&mut self, now: ModelNs, drive: u16) {
-        let delay = self.settings.idle_delay;
         let station = &mut self.stations[drive as usize];
-        if station.load() == 0 && station.quiet_since.is_none() {
-            station.quiet_since = Some(now);
-            if delay > Nanos::ZERO {
-                self.agenda.push(now + delay, Event::Rested { drive, tag: station.tag });
+        if station.load() == 0 {
+            let since = *station.quiet_since.get_or_insert(now);
+            let background = !station.queue(Class::Copy).is_empty() || !station.queue(Class::Step).is_empty();
+            if background {
+                return self.agenda.push(since + self.settings.idle_delay, Event::Rested { drive });
             }
         }
-    }
-
-    /// The drive has been without requests for the configured delay, unless its tag has changed.
-    pub(super) fn rested(&mut self, now: ModelNs, drive: u16, tag: u32) {
-        if self.stations[drive as usize].tag == tag {
-            self.dispatch(now, drive);
+        if station.has_no_work() {
+            self.run_out(now, drive);
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The pieces of a job's plan, from the first to its end.
 
+use iojoule_disk::Op;
 use iojoule_units::{ModelNs, Nanos};
 
 use super::Engine;
 use super::agenda::Event;
 use super::job::{Class, Kind, blocks};
 use super::queue::Owner;
+use super::station::Power;
 use crate::{Completion, Need, Propagation};
 
 impl Engine {
@@ -23,8 +25,16 @@ impl Engine {
         let lost = plan.lost;
         self.jobs[job].plan = plan;
         if lost {
+            self.counters.lost += 1;
             self.jobs[job].served = false;
-            return self.agenda.push(now, Event::Answer { job });
+            self.jobs[job].arm();
+            return match self.jobs[job].kind {
+                Kind::Host => self.agenda.push(now, Event::Answer { job }),
+                _ => self.jobs.free(job),
+            };
+        }
+        if op == Op::Read && !self.pending.is_empty() && !self.leave_out_stale(now, job) {
+            return;
         }
         self.begin(now, job);
     }
@@ -79,6 +89,14 @@ impl Engine {
         let job = &mut self.jobs[owner.job];
         let extent = job.plan.extents[owner.extent as usize];
         let op = job.plan.pieces[owner.piece as usize].op;
+        let class = job.kind.class();
+        let station = &mut self.stations[extent.drive as usize];
+        if station.power != Power::Spinning && class != Class::Copy {
+            // The wait for the spindle is part of the service.
+            job.started = job.started.min(now);
+            self.call(now, extent.drive, class == Class::Request);
+        }
+        let job = &mut self.jobs[owner.job];
         let station = &mut self.stations[extent.drive as usize];
         job.rows[owner.extent as usize] = station.enqueue(now, job.kind.class(), owner, &extent, op);
         self.touched.push(extent.drive);
@@ -93,12 +111,22 @@ impl Engine {
     /// A command of a piece has ended.
     pub(super) fn copy_done(&mut self, now: ModelNs, owner: Owner) {
         let job = &mut self.jobs[owner.job];
+        let piece = job.plan.pieces[owner.piece as usize];
         let progress = &mut job.progress[owner.piece as usize];
+        let first = !std::mem::replace(&mut progress.first_done, true);
+        if piece.op == Op::Write {
+            let extent = job.plan.extents[owner.extent as usize];
+            self.overwritten(owner.job, &extent);
+            if first && piece.need == Need::OneThenRest {
+                self.first_copy_written(now, owner);
+            }
+        }
+        let progress = &mut self.jobs[owner.job].progress[owner.piece as usize];
         progress.left -= 1;
-        progress.first_done = true;
         if progress.left == 0 {
             self.end_piece(now, owner.job, owner.piece);
         }
+        self.dispatch_touched(now);
     }
 
     fn end_piece(&mut self, now: ModelNs, index: u32, ended: u32) {
@@ -120,16 +148,21 @@ impl Engine {
                 }
             }
         }
-        self.dispatch_touched(now);
     }
 
     fn end_job(&mut self, now: ModelNs, job: u32) {
+        if self.front.is_some() && self.jobs[job].kind == Kind::Host && self.jobs[job].request.op == Op::Read {
+            self.remember(now, self.jobs[job].lba, self.jobs[job].sectors);
+        }
         match self.jobs[job].kind {
             Kind::Host if self.settings.answer_overhead > Nanos::ZERO => {
                 self.agenda.push(now + self.settings.answer_overhead, Event::Answer { job });
             }
             Kind::Host => self.answer(now, job),
-            Kind::WriteBack | Kind::Propagate | Kind::Rebuild { .. } | Kind::Sync => self.jobs.free(job),
+            Kind::WriteBack => self.jobs.free(job),
+            Kind::Propagate { .. } => self.propagated(job),
+            Kind::Rebuild { from } => self.step_rebuilt(now, job, from),
+            Kind::Sync => self.copied(now, job),
         }
     }
 

@@ -13,8 +13,10 @@ use crate::scheduler::Scheduler;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Power {
     Spinning,
-    /// Spins down or rests; since the given instant it has been on the way down.
-    Resting,
+    /// Spins down, and from the given instant on rests.
+    Resting {
+        there: ModelNs,
+    },
     /// Spins up; ready at the given instant.
     Waking {
         ready: ModelNs,
@@ -37,8 +39,10 @@ pub(super) struct Station {
     pub quiet_since: Option<ModelNs>,
     /// The policy has been told that the drive is idle, and nothing has come since.
     pub told_idle: bool,
-    /// Length of the last period without requests.
-    pub last_quiet: Option<Nanos>,
+    /// The policy has been told that a request came for the drive while it did not spin.
+    pub told_arrived: bool,
+    /// Length of the last period without requests; zero before the first has ended.
+    pub last_quiet: Nanos,
     /// Changes with every command, so that timers set before are known to be void.
     pub tag: u32,
     /// Commands of requests since the last step of a rebuild or a shift.
@@ -64,7 +68,8 @@ impl Station {
             free_at: ModelNs::ZERO,
             quiet_since: Some(ModelNs::ZERO),
             told_idle: false,
-            last_quiet: None,
+            told_arrived: false,
+            last_quiet: Nanos::ZERO,
             tag: 0,
             since_step: 0,
             requests_per_step: None,
@@ -121,7 +126,7 @@ impl Station {
     /// A request has come: the period without any is over.
     pub fn disturb(&mut self, now: ModelNs) {
         if let Some(since) = self.quiet_since.take() {
-            self.last_quiet = Some(now - since);
+            self.last_quiet = now - since;
         }
     }
 
