@@ -29,7 +29,7 @@ impl Drive {
     /// A drive at rest at time 0, turning; `phase` is the angle of its spindle then, as time of rotation.
     pub fn new(model: Arc<Model>, phase: Nanos) -> Self {
         let motion = match &model.kind {
-            Kind::Disk(mechanics) => Motion::Disk(HardDisk::new(mechanics, phase)),
+            Kind::Disk(with) => Motion::Disk(HardDisk::new(with, phase)),
         };
         Self { model, motion, ledger: Ledger::since(ModelNs::ZERO), rest: PowerState::Idle }
     }
@@ -43,40 +43,29 @@ impl Drive {
     pub fn start(&mut self, now: ModelNs, command: Command) -> Service {
         let now = if self.rest == PowerState::Idle { now } else { self.spin_up(now) };
         match (&mut self.motion, &self.model.kind) {
-            (Motion::Disk(disk), Kind::Disk(mechanics)) => {
-                self.ledger.book(PowerState::Idle, now);
-                disk.start(mechanics, now, command, &mut self.ledger)
-            }
+            (Motion::Disk(disk), Kind::Disk(with)) => disk.start(with, now, command, &mut self.ledger),
         }
     }
 
     /// What a command would wait for from where the drive is at `now`.
     pub fn positioner(&self, now: ModelNs) -> Positioner<'_> {
         match (&self.motion, &self.model.kind) {
-            (Motion::Disk(disk), Kind::Disk(mechanics)) => {
-                let angle = mechanics.angle(&disk.arm, now);
-                Positioner {
-                    seek: Some(&mechanics.seek),
-                    cylinder: disk.arm.cylinder,
-                    track: disk.arm.track,
-                    rotation: mechanics.rotation,
-                    angle: [angle; 2],
-                    lead: [0; 2],
-                }
-            }
+            (Motion::Disk(disk), Kind::Disk(with)) => disk.positioner(with, now),
         }
     }
 
     /// When background work ends: written data still to go to the medium, reading ahead.
     pub fn busy_until(&self) -> ModelNs {
-        self.ledger.until()
+        let work = match (&self.motion, &self.model.kind) {
+            (Motion::Disk(disk), Kind::Disk(with)) => disk.busy_until(with),
+        };
+        work.max(self.ledger.until())
     }
 
     /// Sends the drive to low-power idle, standby or sleep; when it is there. Written data go to the medium first. A
     /// drive whose `power.spin_down` or `power.spin_up` is not set stays as it is, since it could not come back.
     pub fn spin_down(&mut self, now: ModelNs, to: PowerState) -> ModelNs {
-        let begin = now.max(self.busy_until());
-        self.account(begin);
+        let begin = self.rest_from(now);
         match to {
             PowerState::LowPowerIdle if self.rest == PowerState::Idle => {
                 self.rest = to;
@@ -120,8 +109,23 @@ impl Drive {
         self.rest
     }
 
+    /// Ends background work: reading ahead at once, writing when it is done; books up to then.
+    fn rest_from(&mut self, now: ModelNs) -> ModelNs {
+        let free = match (&mut self.motion, &self.model.kind) {
+            (Motion::Disk(disk), Kind::Disk(with)) => disk.stop(with, now, &mut self.ledger),
+        };
+        let begin = free.max(now).max(self.ledger.until());
+        self.ledger.book(self.rest, begin);
+        begin
+    }
+
     /// Books all time up to `until`.
     pub fn account(&mut self, until: ModelNs) {
+        match (&mut self.motion, &self.model.kind) {
+            (Motion::Disk(disk), Kind::Disk(with)) => {
+                disk.settle(with, until, &mut self.ledger);
+            }
+        }
         self.ledger.book(self.rest, until);
     }
 

@@ -178,9 +178,30 @@ impl Geometry {
         Place { cylinder: spot.cylinder, track: spot.track, angle: spot.angle }
     }
 
-    /// Slots of a track of this zone, used or not: one rotation's worth of sectors.
-    pub(crate) fn slots_of(&self, track: u32) -> u32 {
-        self.zones[usize::from(self.tracks[track as usize].zone)].sectors_per_track
+    /// Sectors per track, used or not, where an address lies.
+    #[inline]
+    pub(crate) fn slots_of_address(&self, lba: u64) -> u32 {
+        let lba = lba.min(self.sectors - 1);
+        self.zones[self.zones.partition_point(|zone| zone.first <= lba) - 1].sectors_per_track
+    }
+
+    /// The first address of the track on which `lba` lies, and the first behind it.
+    #[inline]
+    pub(crate) fn bounds(&self, lba: u64) -> (u64, u64) {
+        let track = self.index_of(lba) as usize;
+        (self.tracks[track].first, self.tracks[track + 1].first)
+    }
+
+    /// The first address of a track.
+    #[inline]
+    pub(crate) fn first_of(&self, track: u32) -> u64 {
+        self.tracks[track as usize].first
+    }
+
+    /// Angle of a track's first address.
+    #[inline]
+    pub(crate) fn angle_of(&self, track: u32) -> u32 {
+        self.tracks[track as usize].angle
     }
 
     #[inline]
@@ -220,10 +241,25 @@ impl Geometry {
         Spot { track, cylinder: entry.cylinder, angle, left, sector_q, holed: entry.holed }
     }
 
-    /// Slots from the `from`-th address of a track to the `to`-th, slipped ones between them included.
+    /// Slots from the one of `lba` on `spot`'s track that `sectors` addresses take: more than those where some slipped.
     #[inline]
-    pub(crate) fn slots_between(&self, track: u32, from: u64, to: u64) -> u64 {
-        to - from + self.holes_before(track, to) - self.holes_before(track, from)
+    pub(crate) fn slots(&self, spot: &Spot, lba: u64, sectors: u64) -> u64 {
+        if !spot.holed || sectors == 0 {
+            return sectors;
+        }
+        let from = lba - self.first_of(spot.track);
+        let to = from + sectors - 1;
+        sectors + self.holes_before(spot.track, to) - self.holes_before(spot.track, from)
+    }
+
+    /// Whole addresses from `lba` on in so many slots.
+    #[inline]
+    pub(crate) fn sectors_in(&self, spot: &Spot, lba: u64, slots: u64) -> u64 {
+        let mut sectors = slots;
+        while spot.holed && sectors > 0 && self.slots(spot, lba, sectors) > slots {
+            sectors -= 1;
+        }
+        sectors
     }
 
     /// Slipped sectors in front of the `nth` address of a track.

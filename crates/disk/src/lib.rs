@@ -3,17 +3,23 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod cache;
 mod command;
+mod disk_model;
 mod drive;
 mod error;
 mod geometry;
 mod hard_disk;
 pub mod import;
 mod mechanics;
+mod media;
 mod model;
 pub mod power;
+mod presets;
+mod read_ahead;
 mod seek;
 pub mod spec;
+mod timing;
 pub mod validate;
 
 pub use command::{Command, Op, Place, Service};

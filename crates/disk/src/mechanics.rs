@@ -4,7 +4,6 @@
 use iojoule_units::{ModelNs, Nanos};
 
 use crate::geometry::{Geometry, Spot};
-use crate::power::{Ledger, PowerState};
 use crate::seek::SeekTable;
 use crate::spec::{DriveSpec, HardDiskSpec};
 use crate::{DiskError, Op, Place};
@@ -73,73 +72,6 @@ impl Mechanics {
     pub(crate) fn pass(spot: &Spot, slots: u64) -> Nanos {
         Nanos(((slots * spot.sector_q) >> 32) as i64)
     }
-
-    /// Reads or writes a run of addresses from the first to the last, in that order, beginning at `at`; when it ends.
-    pub(crate) fn run(&self, arm: &mut Arm, at: ModelNs, op: Op, lba: u64, sectors: u32, book: &mut Ledger) -> ModelNs {
-        let (mut at, mut lba, mut left) = (at, lba, sectors);
-        let mut spot = self.geometry.spot(lba);
-        loop {
-            let here = left.min(spot.left);
-            at = self.stretch(arm, at, op, &spot, lba, here, book);
-            left -= here;
-            lba += u64::from(here);
-            if left == 0 || lba >= self.geometry.sectors() {
-                return at;
-            }
-            spot = self.geometry.spot_on(spot.track + 1, lba);
-        }
-    }
-
-    /// Sectors of one track, in order.
-    #[inline]
-    #[allow(clippy::too_many_arguments)]
-    pub(crate) fn stretch(
-        &self,
-        arm: &mut Arm,
-        at: ModelNs,
-        op: Op,
-        spot: &Spot,
-        lba: u64,
-        sectors: u32,
-        book: &mut Ledger,
-    ) -> ModelNs {
-        let there = self.reach(arm, at, spot, op);
-        let begin = self.next_pass(arm, there, spot.angle);
-        let mut slots = u64::from(sectors);
-        if spot.holed {
-            let first = lba - self.geometry.track(spot.track).first.0;
-            slots = self.geometry.slots_between(spot.track, first, first + slots - 1) + 1;
-        }
-        let end = begin + Self::pass(spot, slots);
-        book.book(PowerState::Seek, there);
-        book.book(PowerState::RotateWait, begin);
-        book.book(state(op), end);
-        end
-    }
-
-    /// A run that stays on its track and goes on at the track's first sector behind its last: a rotational replica.
-    pub(crate) fn on_track(
-        &self,
-        arm: &mut Arm,
-        at: ModelNs,
-        op: Op,
-        lba: u64,
-        sectors: u32,
-        book: &mut Ledger,
-    ) -> ModelNs {
-        let (mut at, mut left) = (at, sectors);
-        let mut spot = self.geometry.spot(lba);
-        let first = self.geometry.track(spot.track).first.0;
-        let mut lba = lba;
-        while left > 0 {
-            let here = left.min(spot.left);
-            at = self.stretch(arm, at, op, &spot, lba, here, book);
-            left -= here;
-            lba = first;
-            spot = self.geometry.spot_on(spot.track, lba);
-        }
-        at
-    }
 }
 
 /// Angles are rounded down to whole nanoseconds: a sector that seems to have begun to pass so few of them ago is just
@@ -151,13 +83,6 @@ const ROUNDING: u32 = 16;
 fn wait(rotation: u32, here: u32, angle: u32) -> u32 {
     let wait = if angle >= here { angle - here } else { angle + rotation - here };
     if wait >= rotation - ROUNDING { 0 } else { wait }
-}
-
-pub(crate) fn state(op: Op) -> PowerState {
-    match op {
-        Op::Read => PowerState::Read,
-        Op::Write => PowerState::Write,
-    }
 }
 
 /// From where the arm is at one instant to any place: what shortest-access-time schedulers ask, many times for one

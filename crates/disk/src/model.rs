@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use iojoule_units::{Lba, Nanos};
 
+use crate::disk_model::DiskModel;
 use crate::geometry::Geometry;
-use crate::mechanics::Mechanics;
 use crate::{DiskError, DriveKind, DriveSpec, Place};
 
 /// One kind of drive, ready to be simulated.
@@ -17,7 +17,7 @@ pub struct Model {
 
 #[derive(Debug)]
 pub(crate) enum Kind {
-    Disk(Mechanics),
+    Disk(Box<DiskModel>),
 }
 
 impl Model {
@@ -28,7 +28,7 @@ impl Model {
     pub fn new(spec: &DriveSpec) -> Result<Arc<Self>, DiskError> {
         spec.power.check(&spec.name)?;
         let kind = match &spec.kind {
-            DriveKind::HardDisk(disk) => Kind::Disk(Mechanics::new(spec, disk)?),
+            DriveKind::HardDisk(disk) => Kind::Disk(Box::new(DiskModel::new(spec, disk)?)),
             _ => return Err(spec.missing("disk")),
         };
         Ok(Arc::new(Self { spec: spec.clone(), kind }))
@@ -37,28 +37,28 @@ impl Model {
     /// Sectors of 512 bytes the host can address.
     pub fn sectors(&self) -> u64 {
         match &self.kind {
-            Kind::Disk(disk) => disk.geometry.sectors(),
+            Kind::Disk(disk) => disk.mechanics.geometry.sectors(),
         }
     }
 
     /// One rotation; `None` for a drive without moving parts.
     pub fn rotation(&self) -> Option<Nanos> {
         match &self.kind {
-            Kind::Disk(disk) => Some(Nanos(i64::from(disk.rotation))),
+            Kind::Disk(disk) => Some(Nanos(i64::from(disk.mechanics.rotation))),
         }
     }
 
     /// Where sectors lie; `None` for a drive without moving parts.
     pub fn geometry(&self) -> Option<&Geometry> {
         match &self.kind {
-            Kind::Disk(disk) => Some(&disk.geometry),
+            Kind::Disk(disk) => Some(&disk.mechanics.geometry),
         }
     }
 
     /// Where an address lies; the same place for all on a drive without moving parts.
     pub fn place(&self, lba: Lba) -> Place {
         match &self.kind {
-            Kind::Disk(disk) => disk.geometry.place(lba),
+            Kind::Disk(disk) => disk.mechanics.geometry.place(lba),
         }
     }
 
