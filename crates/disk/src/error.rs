@@ -13,7 +13,7 @@ pub enum DiskError {
     File { file: String, why: String },
     #[error("drive `{drive}`: {key} = {value}: {why}")]
     Value { drive: String, key: String, value: String, why: String },
-    #[error("drive `{drive}` cannot be simulated: {key} is not set: no source gives it")]
+    #[error("drive `{drive}` cannot be simulated: [{key}] is not set: no source gives it")]
     Missing { drive: String, key: String },
     #[error("drive `{drive}` spent {seconds:.6} s in state `{state}`, but power.{key} is not set: no source gives it")]
     NoPower { drive: String, state: &'static str, seconds: f64, key: String },

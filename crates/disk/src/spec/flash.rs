@@ -27,8 +27,12 @@ pub struct FlashSpec {
     pub interface_sector_us: f64,
     /// Commands the drive takes at once.
     pub slots: u32,
-    /// Blocks erased, and their live pages copied, for each page that is not written in sequence; 0 charges erasing only
-    /// to sequential filling (one erase for `block_pages` pages).
-    #[serde(default)]
-    pub random_write_erases: f64,
+    /// Pages programmed for each page the host writes out of sequence: cleaning a block copies the pages still in use.
+    /// 1: nothing is copied.
+    #[serde(default = "one")]
+    pub random_write_amplification: f64,
+}
+
+fn one() -> f64 {
+    1.0
 }

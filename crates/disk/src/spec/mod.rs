@@ -9,6 +9,7 @@
 mod buffer;
 mod flash;
 mod hard_disk;
+mod wrap;
 mod zone;
 
 use std::collections::BTreeMap;
@@ -91,8 +92,9 @@ impl DriveSpec {
     /// # Errors
     /// [`DiskError::Unwritable`] where a number has no form in TOML.
     pub fn to_toml(&self) -> Result<String, DiskError> {
-        toml::to_string(self)
-            .map_err(|error| DiskError::Unwritable { drive: self.name.clone(), why: error.to_string() })
+        let text = toml::to_string(self)
+            .map_err(|error| DiskError::Unwritable { drive: self.name.clone(), why: error.to_string() })?;
+        Ok(wrap::wrapped(&text))
     }
 
     /// The hard disk's specification.
