@@ -5,7 +5,8 @@
 //!    its answers.
 //! 3. [`run`]: tells the array the time, from arrival to event, and hands every completion to who listens.
 //! 4. [`Tally`]: times as histograms; [`output`]: tables of states and requests.
-//! 5. [`sweep`](fn@sweep): many jobs over all cores.
+//! 5. [`weblog`]: a web server's log as requests to the array below it.
+//! 6. [`sweep`](fn@sweep): many jobs over all cores.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -20,6 +21,7 @@ pub mod source;
 mod summary;
 mod sweep;
 mod tally;
+pub mod weblog;
 mod validate;
 
 pub use distribution::{Distribution, Figures};

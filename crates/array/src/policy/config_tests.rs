@@ -91,6 +91,7 @@ fn a_policy_is_read_from_a_table_and_unknown_keys_are_refused() {
     assert!(read("kind = \"fixed\"\nthreshold = 5").unwrap_err().contains("threshold"));
     assert!(read("kind = \"fixed\"\nthreshold_ns = \"soon\"").unwrap_err().contains("break_even"));
     assert!(read("kind = \"fixd\"").unwrap_err().contains("fixed"));
-    let python = read("kind = \"python\"\nfile = \"p.py\"\nclass = \"P\"\narguments = { s = 5, x = 1.5, on = true }").unwrap();
+    let python =
+        read("kind = \"python\"\nfile = \"p.py\"\nclass = \"P\"\narguments = { s = 5, x = 1.5, on = true }").unwrap();
     assert!(matches!(python, PolicyConfig::Python { arguments, .. } if arguments["x"] == Argument::Real(1.5)));
 }

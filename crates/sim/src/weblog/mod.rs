@@ -95,7 +95,9 @@ impl WebLoad {
             return refuse("access_times_ns is above 0".into());
         }
         if self.access_times_ns.is_some() && !self.metadata {
-            return refuse("access_times_ns writes blocks of metadata; without them (metadata = false) there are none".into());
+            return refuse(
+                "access_times_ns writes blocks of metadata; without them (metadata = false) there are none".into(),
+            );
         }
         Ok(())
     }

@@ -54,11 +54,16 @@ pub(super) struct Book {
     pub latency: Distribution,
     pub completion: Distribution,
     pub bytes: u64,
-    pub warmup: ModelNs,
+    warmup: ModelNs,
     table: Option<Table>,
 }
 
 impl Book {
+    /// Requests that arrive before `warmup` are not in the times.
+    pub fn since(warmup: ModelNs) -> Self {
+        Self { warmup, ..Self::default() }
+    }
+
     pub fn write_to(&mut self, path: &Path) -> Result<(), SimError> {
         self.table = Some(Table::create(path)?);
         Ok(())

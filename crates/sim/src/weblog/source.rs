@@ -87,7 +87,7 @@ impl WebSource {
             reads: 0,
             access_time_writes: 0,
             file_count: listed.len() as u64,
-            book: Book { warmup: ModelNs::ZERO + warmup, ..Book::default() },
+            book: Book::since(ModelNs::ZERO + warmup),
             failed: None,
         })
     }
@@ -170,7 +170,8 @@ impl WebSource {
         let Some(expire) = self.access_times else { return };
         let block = self.files.blocks(file, 0).0.start;
         if self.dirty_blocks.insert(block) {
-            let due = (self.now.0 + expire.0).div_ceil(WRITEBACK) * WRITEBACK;
+            // Times are not negative, so this rounds up.
+            let due = (self.now.0 + expire.0 + WRITEBACK - 1) / WRITEBACK * WRITEBACK;
             self.dirty.push_back((ModelNs(due), block, self.files.place_of(file, block).0));
         }
     }
@@ -190,7 +191,8 @@ impl WebSource {
         if self.next.is_none()
             && let Some(row) = self.rows.next()?
         {
-            let at = if self.speed == 1.0 { row.planned_ns } else { (row.planned_ns as f64 / self.speed).round() as i64 };
+            let at =
+                if self.speed == 1.0 { row.planned_ns } else { (row.planned_ns as f64 / self.speed).round() as i64 };
             self.next = Some((ModelNs(at), row));
         }
         Ok(self.next.map(|(at, _)| at))

@@ -54,7 +54,10 @@ impl Rows {
             if let Some(row) = self.batch.next() {
                 self.read += 1;
                 if row.planned_ns < self.last {
-                    return Err(broken(&self.path, format!("row {}: planned before the row above it, or before 0", self.read)));
+                    return Err(broken(
+                        &self.path,
+                        format!("row {}: planned before the row above it, or before 0", self.read),
+                    ));
                 }
                 self.last = row.planned_ns;
                 return Ok(Some(row));

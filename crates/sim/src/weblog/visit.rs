@@ -81,7 +81,14 @@ impl Visit {
     }
 
     /// Goes on as far as memory and the reads under way allow; `runs` takes what must be read. True when all is there.
-    pub fn go_on(&mut self, now: ModelNs, reading: Reading, files: &Files, memory: &mut Memory, runs: &mut Vec<Run>) -> bool {
+    pub fn go_on(
+        &mut self,
+        now: ModelNs,
+        reading: Reading,
+        files: &Files,
+        memory: &mut Memory,
+        runs: &mut Vec<Run>,
+    ) -> bool {
         if !self.metadata.is_empty() {
             let metadata = std::mem::replace(&mut self.metadata, 0..0);
             self.read(metadata, files, memory, runs);
@@ -125,7 +132,9 @@ impl Visit {
         for block in blocks {
             if memory.touch(block) {
                 room = 0;
-            } else if room > 0 && let Some(run) = runs.last_mut() {
+            } else if room > 0
+                && let Some(run) = runs.last_mut()
+            {
                 run.blocks.end = block + 1;
                 room -= 1;
             } else {
