@@ -3,19 +3,23 @@
 //! 1. [`open`] recognises a format ([`format`](mod@format)) and gives a [`Reader`]: [`Record`]s in time order.
 //! 2. [`table`] is the canonical Parquet table.
 //! 3. [`validate`] reads DiskSim's closed-loop traces as what they are.
+//! 4. [`info`](mod@info) says what a trace is like; [`synth`] draws traces that are like it.
 
 mod error;
 mod fault;
 mod field;
 pub mod format;
+pub mod info;
 mod notes;
 mod options;
+mod pairing;
 mod parse;
 mod rate;
 mod reader;
 mod record;
 mod sorted;
 mod source;
+pub mod synth;
 pub mod table;
 pub mod validate;
 
@@ -24,3 +28,6 @@ pub use notes::{Device, FileNote, Notes};
 pub use options::{Options, TimeUnit};
 pub use reader::{Reader, WINDOW, open};
 pub use record::Record;
+
+#[cfg(test)]
+mod tests;

@@ -27,7 +27,7 @@ pub static FORMAT: Format = Format {
 fn likeness(head: &Head<'_>) -> f64 {
     let fit = fit(head, Ascii { unit: TimeUnit::Milliseconds });
     let decimals = head.lines().any(|line| line.contains(&b'.'));
-    if decimals || fit.rate.is_none_or(|rate| rate > 0.01) { fit.share } else { 0.0 }
+    if decimals || fit.rate.is_none_or(|rate| rate > 0.1) { fit.share } else { 0.0 }
 }
 
 const READ: u64 = 1;

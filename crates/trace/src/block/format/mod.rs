@@ -1,15 +1,30 @@
 //! The formats of block traces: one file each, one line each in [`TABLE`].
 
+mod alibaba;
+mod blkparse;
+mod blktrace;
 mod disksim;
+mod fio;
 mod mqsim;
+mod msr;
+pub(crate) mod plain;
 mod recognise;
+mod spc;
+mod srt;
+mod systor;
+mod table;
+mod tencent;
+mod validate;
+mod vscsi;
+
+use std::path::Path;
 
 pub(crate) use recognise::{Head, fit, fits, open_all};
 
+use super::TimeUnit;
 use super::fault::Stop;
 use super::parse::{Names, Parse};
 use super::source::Source;
-use super::{Options, TimeUnit};
 
 /// One format.
 pub struct Format {
@@ -27,21 +42,44 @@ pub struct Format {
     pub(crate) open: Open,
 }
 
+/// A file as it begins to be read, or why it cannot be.
+type Begun = Result<Box<dyn Parse>, Stop>;
+
 /// How files of a format are opened.
 pub(crate) enum Open {
     /// Each file by itself.
-    Stream(fn(Source, &Setup<'_>) -> Result<Box<dyn Parse>, Stop>),
+    Stream(fn(Source, &Setup<'_>) -> Begun),
+    /// Files that differ in the number at their end are one input.
+    Together(fn(Vec<Source>, &Setup<'_>) -> Begun),
+    /// By its own reader, which needs to seek.
+    File(fn(&Path) -> Begun),
 }
 
 /// What a format is told beside the file.
 pub(crate) struct Setup<'a> {
-    pub options: &'a Options,
     pub names: &'a Names,
     pub unit: TimeUnit,
 }
 
 /// Every format.
-pub static TABLE: &[&Format] = &[&disksim::FORMAT, &mqsim::FORMAT];
+pub static TABLE: &[&Format] = &[
+    &disksim::FORMAT,
+    &validate::FORMAT,
+    &srt::FORMAT,
+    &spc::FORMAT,
+    &msr::FORMAT,
+    &systor::FORMAT,
+    &tencent::FORMAT,
+    &alibaba::FORMAT,
+    &vscsi::FORMAT,
+    &vscsi::CSV,
+    &blkparse::FORMAT,
+    &blktrace::FORMAT,
+    &fio::FORMAT,
+    &mqsim::FORMAT,
+    &table::FORMAT,
+    &plain::FORMAT,
+];
 
 /// The names of all formats, for messages.
 pub(crate) fn known() -> String {

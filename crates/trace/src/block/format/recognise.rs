@@ -104,15 +104,49 @@ pub(crate) fn open_all(paths: &[PathBuf], options: &Options, names: &Names) -> R
                 .ok_or_else(|| TraceError::Option(format!("format: {name:?} is not known; one of {}", known())))?,
         ),
     };
-    paths.iter().map(|path| open_one(path, given, options, names)).collect()
+    let mut seen = Vec::new();
+    for path in paths {
+        seen.push(look(path, given, options)?);
+    }
+    let mut opened: Vec<Opened> = Vec::new();
+    while !seen.is_empty() {
+        let Looked { source, format } = seen.remove(0);
+        let (path, compression) = (source.path.clone(), source.compression);
+        let setup = Setup { names, unit: options.time_unit.unwrap_or(format.unit) };
+        let parse = match format.open {
+            Open::Stream(open) => open(source, &setup),
+            Open::File(open) => open(&path),
+            Open::Together(open) => {
+                let mut sources = vec![source];
+                if let Some(run) = run_of(&path) {
+                    let same = |other: &Looked| {
+                        other.format.name == format.name && run_of(&other.source.path) == Some(run.clone())
+                    };
+                    let (of_run, others) = seen.into_iter().partition(same);
+                    seen = others;
+                    sources.extend(Vec::<Looked>::into_iter(of_run).map(|l| l.source));
+                }
+                open(sources, &setup)
+            }
+        };
+        let parse = parse.map_err(|stop| match stop {
+            Stop::Io(e) => TraceError::io(&path, e),
+            Stop::Broken(Fault(reason)) | Stop::Lost(Fault(reason)) => {
+                TraceError::Bad { path: path.clone(), place: "at its beginning".into(), reason: reason.into_owned() }
+            }
+        })?;
+        opened.push(Opened { path, format, compression, parse });
+    }
+    Ok(opened)
 }
 
-fn open_one(
-    path: &Path,
-    given: Option<&'static Format>,
-    options: &Options,
-    names: &Names,
-) -> Result<Opened, TraceError> {
+/// A file whose format is known.
+struct Looked {
+    source: Source,
+    format: &'static Format,
+}
+
+fn look(path: &Path, given: Option<&'static Format>, options: &Options) -> Result<Looked, TraceError> {
     let mut source = Source::open(path, options)?;
     let compression = source.compression;
     let damaged = |e: std::io::Error| match e.kind() {
@@ -132,15 +166,18 @@ fn open_one(
         Some(format) => format,
         None => recognise(path, &head)?,
     };
-    let setup = Setup { options, names, unit: options.time_unit.unwrap_or(format.unit) };
-    let parse = match format.open {
-        Open::Stream(open) => open(source, &setup),
-    };
-    let parse = parse.map_err(|stop| match stop {
-        Stop::Io(e) => TraceError::io(path, e),
-        Stop::Broken(Fault(reason)) | Stop::Lost(Fault(reason)) => {
-            TraceError::Bad { path: path.to_owned(), place: "at its beginning".into(), reason: reason.into_owned() }
-        }
-    })?;
-    Ok(Opened { path: path.to_owned(), format, compression, parse })
+    if matches!(format.open, Open::File(_)) && compression != "plain" {
+        let reason = format!("the {} inside of {compression} cannot be read; decompress it first", format.name);
+        return Err(TraceError::Bad { path: path.to_owned(), place: "at its beginning".into(), reason });
+    }
+    Ok(Looked { source, format })
+}
+
+/// The name that the files of one run share: `x.blktrace` of `x.blktrace.3`.
+fn run_of(path: &Path) -> Option<PathBuf> {
+    let name = path.to_str()?;
+    let ends = [".gz", ".zst", ".bz2", ".xz"];
+    let name = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    let (run, cpu) = name.rsplit_once('.')?;
+    (!cpu.is_empty() && cpu.bytes().all(|c| c.is_ascii_digit())).then(|| run.into())
 }
