@@ -70,6 +70,8 @@ pub(super) struct Job {
     pub epoch: u32,
     /// Pieces that have not ended.
     pub left: u32,
+    /// Some pieces wait for others.
+    pub staged: bool,
     pub live: bool,
     pub plan: Plan,
     pub progress: Vec<Progress>,
@@ -85,20 +87,21 @@ impl Job {
         self.rows.resize(plan.extents.len(), NONE);
         self.progress.clear();
         self.left = plan.pieces.len() as u32;
+        self.staged = plan.pieces.iter().any(|piece| piece.stage > 0);
         for (index, piece) in plan.pieces.iter().enumerate() {
             let left = if piece.need == Need::All { piece.copies.1 - piece.copies.0 } else { 1 };
             let mut blockers = 0;
             if piece.stage > 0 {
-                blockers = (0..index).filter(|earlier| blocks(plan, *earlier, index)).count() as u32;
+                blockers = (0..plan.pieces.len()).filter(|other| blocks(plan, *other, index)).count() as u32;
             }
             self.progress.push(Progress { blockers, left, first_done: false });
         }
     }
 }
 
-/// Whether piece `earlier` must end before piece `later` begins.
-pub(super) fn blocks(plan: &Plan, earlier: usize, later: usize) -> bool {
-    let (a, b) = (&plan.pieces[earlier], &plan.pieces[later]);
+/// Whether piece `first` must end before piece `second` begins.
+pub(super) fn blocks(plan: &Plan, first: usize, second: usize) -> bool {
+    let (a, b) = (&plan.pieces[first], &plan.pieces[second]);
     a.stage < b.stage
         && match b.wait {
             Wait::Stage => true,
@@ -135,6 +138,7 @@ impl Jobs {
             served: true,
             epoch: 0,
             left: 0,
+            staged: false,
             live: true,
             plan: Plan::default(),
             progress: Vec::new(),

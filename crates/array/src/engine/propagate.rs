@@ -68,24 +68,32 @@ impl Engine {
             return;
         }
         let (from, to) = self.jobs[first.job].plan.pieces[first.piece as usize].copies;
-        let others = (from..to).filter(|extent| *extent != first.extent);
-        for extent in others.clone() {
-            let place = self.jobs[first.job].plan.extents[extent as usize];
-            self.overwritten(first.job, &place);
-        }
-        let room = self.settings.nvram_entries.saturating_sub(self.pending.entries());
-        if room < to - from - 1 {
-            self.counters.propagation_forced += u64::from(to - from - 1);
-            self.jobs[first.job].progress[first.piece as usize].left += to - from - 1;
-            for extent in others {
-                self.wait(now, Owner { extent, ..first });
+        // A drive may have failed since the plan was made.
+        let is_other = |engine: &Self, extent: u32| {
+            let drive = engine.jobs[first.job].plan.extents[extent as usize].drive;
+            extent != first.extent && !engine.stations[drive as usize].failed()
+        };
+        let mut others = 0;
+        for extent in from..to {
+            if is_other(self, extent) {
+                others += 1;
+                let place = self.jobs[first.job].plan.extents[extent as usize];
+                self.overwritten(first.job, &place);
             }
-            return;
         }
-        let request = self.jobs[first.job].request;
-        for extent in others {
-            let place = self.jobs[first.job].plan.extents[extent as usize];
-            self.add_pending(now, place, request);
+        let forced = self.pending.entries() + others > self.settings.nvram_entries;
+        if forced {
+            self.counters.propagation_forced += u64::from(others);
+            self.jobs[first.job].progress[first.piece as usize].left += others;
+        }
+        for extent in from..to {
+            if is_other(self, extent) && forced {
+                self.wait(now, Owner { extent, ..first });
+            } else if is_other(self, extent) {
+                let (place, request) =
+                    (self.jobs[first.job].plan.extents[extent as usize], self.jobs[first.job].request);
+                self.add_pending(now, place, request);
+            }
         }
     }
 

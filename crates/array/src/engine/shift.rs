@@ -95,7 +95,8 @@ impl Engine {
             let nothing = Request { id: 0, op: Op::Write, lba: Lba(0), sectors: 0, asynchronous: true };
             let job = self.jobs.add(Kind::Sync, nothing, now);
             let mut plan = std::mem::take(&mut self.jobs[job].plan);
-            let more = self.layout.geared().is_some_and(|layout| layout.next_sync(usize::from(to), &self.health, &mut plan));
+            let more =
+                self.layout.geared().is_some_and(|layout| layout.next_sync(usize::from(to), &self.health, &mut plan));
             self.jobs[job].plan = plan;
             let Some(gears) = &mut self.gears else { return };
             if more {

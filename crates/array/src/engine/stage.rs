@@ -135,10 +135,10 @@ impl Engine {
         if job.left == 0 {
             return self.end_job(now, index);
         }
-        if job.plan.pieces.last().is_none_or(|last| last.stage == 0) {
+        if !job.staged {
             return;
         }
-        for later in ended + 1..job.plan.pieces.len() as u32 {
+        for later in 0..job.plan.pieces.len() as u32 {
             let job = &mut self.jobs[index];
             if blocks(&job.plan, ended as usize, later as usize) {
                 let progress = &mut job.progress[later as usize];
