@@ -12,7 +12,11 @@ const BLOCK: usize = 256 * 1024;
 /// The contents of `path` after decompression, and what they were compressed with: `plain`, `gzip`, `zstd`, `bzip2` or
 /// `xz`. `progress` counts the bytes taken from the file.
 pub(crate) fn open(path: &Path, progress: Arc<AtomicU64>) -> io::Result<(&'static str, Box<dyn Read + Send>)> {
-    let mut file = Counted { file: File::open(path)?, progress };
+    decode(Counted { file: File::open(path)?, progress })
+}
+
+/// The contents of `file`, as [`open`] gives them.
+pub(crate) fn decode(mut file: impl Read + Send + 'static) -> io::Result<(&'static str, Box<dyn Read + Send>)> {
     let mut magic = [0u8; 6];
     let mut have = 0;
     while have < magic.len() {

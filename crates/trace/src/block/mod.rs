@@ -26,7 +26,7 @@ pub mod validate;
 pub use error::{Kind, TraceError};
 pub use notes::{Device, FileNote, Notes};
 pub use options::{Options, TimeUnit};
-pub use reader::{Reader, WINDOW, open};
+pub use reader::{Reader, WINDOW, open, open_bytes};
 pub use record::Record;
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::format::{self, Format};
 use super::notes::{Device, FileNote, Notes};
 use super::parse::{Intake, Names, Parse};
 use super::rate;
+use super::source::Source;
 use super::{Options, Record, TraceError};
 
 /// A request may stand this many places from where its time puts it; beyond that the trace must be sorted.
@@ -25,12 +26,22 @@ pub trait Reader: Iterator<Item = Result<Record, TraceError>> + Send {
 /// Opens traces of any known format, plain or compressed, as one stream: requests of several inputs are merged by
 /// time. The files of one blktrace run (`x.blktrace.0`, `x.blktrace.1`, …) are one input.
 pub fn open(paths: &[PathBuf], options: &Options) -> Result<Box<dyn Reader>, TraceError> {
-    if paths.is_empty() {
+    let sources = paths.iter().map(|path| Source::open(path, options)).collect::<Result<Vec<_>, _>>()?;
+    open_sources(sources, options)
+}
+
+/// [`open`] of contents in memory; `name` stands for the path. The canonical table is read from files only.
+pub fn open_bytes(name: &str, contents: Vec<u8>, options: &Options) -> Result<Box<dyn Reader>, TraceError> {
+    open_sources(vec![Source::of_bytes(Path::new(name), contents)?], options)
+}
+
+fn open_sources(sources: Vec<Source>, options: &Options) -> Result<Box<dyn Reader>, TraceError> {
+    if sources.is_empty() {
         return Err(TraceError::Option("no trace named".into()));
     }
     let names = Names::default();
     let mut inputs = Vec::new();
-    for opened in format::open_all(paths, options, &names)? {
+    for opened in format::open_all(sources, options, &names)? {
         inputs.push(Input::new(opened, options));
     }
     // The window is shared out, so that a thousand inputs need no thousand windows.

@@ -34,7 +34,13 @@ impl Source {
         Ok(Self::new(path, compression, read))
     }
 
-    pub fn new(path: &Path, compression: &'static str, read: Box<dyn Read + Send>) -> Self {
+    /// Contents that are in memory, under a name.
+    pub fn of_bytes(name: &Path, contents: Vec<u8>) -> Result<Self, TraceError> {
+        let (compression, read) = input::decode(io::Cursor::new(contents)).map_err(|e| TraceError::io(name, e))?;
+        Ok(Self::new(name, compression, read))
+    }
+
+    fn new(path: &Path, compression: &'static str, read: Box<dyn Read + Send>) -> Self {
         let block = vec![0; 2 * HEAD];
         Self {
             path: path.to_owned(),

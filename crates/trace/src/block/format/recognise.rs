@@ -95,8 +95,8 @@ fn bare_name(path: &Path) -> String {
     ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name).to_owned()
 }
 
-/// Opens every path in its format.
-pub(crate) fn open_all(paths: &[PathBuf], options: &Options, names: &Names) -> Result<Vec<Opened>, TraceError> {
+/// Begins to read every file in its format.
+pub(crate) fn open_all(sources: Vec<Source>, options: &Options, names: &Names) -> Result<Vec<Opened>, TraceError> {
     let given = match options.format.as_deref() {
         None => None,
         Some(name) => Some(
@@ -105,8 +105,8 @@ pub(crate) fn open_all(paths: &[PathBuf], options: &Options, names: &Names) -> R
         ),
     };
     let mut seen = Vec::new();
-    for path in paths {
-        seen.push(look(path, given, options)?);
+    for source in sources {
+        seen.push(look(source, given)?);
     }
     let mut opened: Vec<Opened> = Vec::new();
     while !seen.is_empty() {
@@ -146,9 +146,9 @@ struct Looked {
     format: &'static Format,
 }
 
-fn look(path: &Path, given: Option<&'static Format>, options: &Options) -> Result<Looked, TraceError> {
-    let mut source = Source::open(path, options)?;
-    let compression = source.compression;
+fn look(mut source: Source, given: Option<&'static Format>) -> Result<Looked, TraceError> {
+    let (path, compression) = (source.path.clone(), source.compression);
+    let path = path.as_path();
     let damaged = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::IsADirectory => TraceError::io(path, e),
         _ => TraceError::Bad {
