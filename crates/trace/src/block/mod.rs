@@ -12,7 +12,6 @@ pub mod format;
 pub mod info;
 mod notes;
 mod options;
-mod pairing;
 mod parse;
 mod rate;
 mod reader;
@@ -26,8 +25,5 @@ pub mod validate;
 pub use error::{Kind, TraceError};
 pub use notes::{Device, FileNote, Notes};
 pub use options::{Options, TimeUnit};
-pub use reader::{Reader, WINDOW, open, open_bytes};
+pub use reader::{Reader, WINDOW, open};
 pub use record::Record;
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,7 @@
 //! How large requests are: counts by power of two, and the sizes that are most common.
 
+use std::collections::hash_map::Entry;
+
 use serde::Serialize;
 
 use super::recent::BlockMap;
@@ -57,12 +59,11 @@ impl Sizes {
         self.ios += 1;
         self.least = self.least.min(bytes);
         self.most = self.most.max(bytes);
-        match self.exact.get_mut(&bytes) {
-            Some(count) => *count += 1,
-            None if self.exact.len() < DISTINCT => {
-                self.exact.insert(bytes, 1);
-            }
-            None => {}
+        let room = self.exact.len() < DISTINCT;
+        match self.exact.entry(bytes) {
+            Entry::Occupied(mut count) => *count.get_mut() += 1,
+            Entry::Vacant(slot) if room => _ = slot.insert(1),
+            Entry::Vacant(_) => {}
         }
     }
 

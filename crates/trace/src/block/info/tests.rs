@@ -20,8 +20,8 @@ fn seen(records: &[Record]) -> Info {
 fn the_rows_of_table_3_of_four_requests() {
     let told = seen(&[
         record(0.0, 0, Op::Write, 0, 4096),
-        record(1.0, 0, Op::Read, 4096, 4096), // follows
-        record(2.0, 0, Op::Read, 0, 4096),    // written 2 s ago, 8192 bytes back
+        record(1.0, 0, Op::Read, 4096, 4096),    // follows
+        record(2.0, 0, Op::Read, 0, 4096),       // written 2 s ago, 8192 bytes back
         record(4.0, 0, Op::Write, 28_672, 4096), // 24,576 ahead; the highest address is 32,768
     ]);
     assert_eq!((told.ios, told.duration_s, told.rate_per_s), (4, 4.0, Some(1.0)));
