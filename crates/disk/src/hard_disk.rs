@@ -175,18 +175,19 @@ impl HardDisk {
         let busy = matches!(self.work, Work::Writing(_));
         let overhead = if with.fast_write { timing.write_hit(self.last) } else { timing.write_miss(self.last) };
         let continues = lba == self.written_to;
+        let appends = busy && with.combine && continues;
         let extra = with.extra_disconnect && self.last == Op::Write && !continues && !busy;
         let (mut seek, mut first) = (now + overhead, now + overhead + timing.preparation);
         if extra {
             seek = now + timing.extra_command + timing.extra_seek_delta;
             first = now + timing.extra_command + timing.extra_disconnect + timing.extra_between;
             first = first + timing.first_reselect + timing.preparation;
-        } else if busy && !(with.combine && continues) {
+        } else if busy && !appends {
             first = (now + overhead + timing.write_disconnect).max(free) + timing.first_reselect + timing.preparation;
         }
         self.cache.take_for_write(&with.rules, lba, sectors);
         seek = seek.max(free);
-        if !continues && timing.minimum_seek_delay > Nanos::ZERO {
+        if !appends && timing.minimum_seek_delay > Nanos::ZERO {
             let spot = with.mechanics.geometry.spot(lba);
             let mut arm = self.arm;
             let takes = with.mechanics.reach(&mut arm, seek, &spot, Op::Write) - seek;
