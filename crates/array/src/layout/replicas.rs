@@ -2,7 +2,8 @@
 //! one of them comes under the head within R/Dr. Yu et al., OSDI 2000, §2.2.
 //!
 //! The tracks of a group follow each other in address order, so they share a cylinder or lie in neighbouring ones, and a
-//! group never mixes tracks of different density: there its replicas could not keep their angles.
+//! group never mixes tracks of different density: there its replicas could not keep their angles. On a track with slipped
+//! or spare sectors a replica is off by twice these at most.
 
 use iojoule_units::Lba;
 

@@ -1,5 +1,6 @@
 //! Laws every layout obeys, each against an independent statement of it.
 
+mod config;
 mod maps;
 mod paraid;
 mod parity;

@@ -288,3 +288,52 @@ fn a_gear_needs_the_extra_space_of_the_golden_table() {
         assert!((1_000_000.0 - space.used_rows(0) as f64) / home < 1e-4, "room is left unused: {row:?}");
     }
 }
+
+/// Sources of a block's contents when a drive is gone: read, or the exclusive or of what is read.
+#[test]
+fn a_raid5_in_gears_serves_around_a_failed_drive_in_its_highest_gear_dirty_blocks_included() {
+    let mut array = Simulated::new(&[3, 5], Flavour::Raid5, 4, 60).unwrap();
+    let units = array.space.home_rows * array.space.row_units();
+    assert!(array.paraid.shift_to(0));
+    for unit in (0..units).step_by(3) {
+        array.request(Op::Write, unit, (0, 4));
+    }
+    assert!(array.paraid.stale(1) > 0);
+    assert!(array.paraid.shift_to(1));
+    for dead in 0..5 {
+        let health = super::failed(5, dead);
+        for unit in 0..units {
+            for op in [Op::Read, Op::Write] {
+                // A write would move blocks: plan it on a twin.
+                let mut twin = Simulated::new(&[3, 5], Flavour::Raid5, 4, 60).unwrap();
+                let paraid = if op == Op::Read { &mut array.paraid } else { &mut twin.paraid };
+                let plan = planned(paraid, op, unit * 4, 4, &health);
+                assert!(!plan.lost, "{op:?} of unit {unit} without drive {dead}");
+                assert!(plan.extents.iter().all(|extent| extent.drive != dead));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_drive_of_a_raid5_in_gears_is_rebuilt_homes_and_replicas() {
+    let mut paraid = Paraid::new(&[3, 4, 5], Flavour::Raid5, 4, 4 * 100, None, 0.5).unwrap();
+    let space = Space::new(&[3, 4, 5], Flavour::Raid5, 100, None).unwrap();
+    for drive in 0..5 {
+        let mut health = Health::good(5);
+        let (mut from, mut written) = (iojoule_units::Lba(0), 0);
+        loop {
+            health.rebuilding = Some((drive, from));
+            let mut plan = Plan::default();
+            let Some(next) = paraid.rebuild(drive, from, &health, &mut plan) else { break };
+            let sectors = |op| -> u64 {
+                let pieces = plan.pieces.iter().filter(|piece| piece.op == op);
+                pieces.map(|piece| u64::from(plan.copies(piece)[0].sectors)).sum()
+            };
+            written += sectors(Op::Write);
+            assert_eq!(sectors(Op::Write), next.0 - from.0);
+            from = next;
+        }
+        assert_eq!(written, space.used_rows(drive) * 4);
+    }
+}
