@@ -2,16 +2,20 @@
 //!
 //! 1. [`open`] recognises a format ([`format`](mod@format)) and gives a [`Reader`]: [`Record`]s in time order.
 //! 2. [`table`] is the canonical Parquet table.
-//! 3. [`validate`] reads DiskSim's closed-loop traces as what they are.
+//! 3. [`convert`](mod@convert) selects, moves, thins and writes; [`head`](mod@head) shows the first requests.
+//!    [`validate`] reads DiskSim's closed-loop traces as what they are.
 //! 4. [`info`](mod@info) says what a trace is like; [`synth`] draws traces that are like it.
 
+pub mod convert;
 mod error;
 mod fault;
 mod field;
 pub mod format;
+pub mod head;
 pub mod info;
 mod notes;
 mod options;
+mod pairing;
 mod parse;
 mod rate;
 mod reader;
@@ -22,8 +26,13 @@ pub mod synth;
 pub mod table;
 pub mod validate;
 
+pub use convert::{ConvertOptions, Converted, convert};
 pub use error::{Kind, TraceError};
+pub use head::{HeadOptions, Headed, head};
 pub use notes::{Device, FileNote, Notes};
 pub use options::{Options, TimeUnit};
-pub use reader::{Reader, WINDOW, open};
+pub use reader::{Reader, WINDOW, open, open_bytes};
 pub use record::Record;
+
+#[cfg(test)]
+mod tests;
