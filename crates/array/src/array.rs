@@ -76,6 +76,11 @@ impl Array {
         self.engine.finish(now)
     }
 
+    /// Why the policy can decide no more, where it cannot.
+    pub fn policy_failure(&self) -> Option<&str> {
+        self.engine.policy_failure()
+    }
+
     /// The drives, in order: for their timelines ([`Drive::watch`], [`Drive::drain_spans`]).
     pub fn drives(&mut self) -> impl Iterator<Item = &mut Drive> {
         self.engine.drives()

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::load::{Load, Warnings};
 use crate::output::{Output, Recording};
 use crate::summary::{Described, Summary};
-use crate::{Control, Ending, Machine, Reported, SimError, disksim, run};
+use crate::{Control, Ending, Machine, Policies, Reported, SimError, disksim, policies, run};
 
 /// What is to be simulated. `drive` and `array` are given, or `disksim` says both.
 #[derive(Clone, Debug, Deserialize)]
@@ -34,7 +34,15 @@ pub struct Job {
     #[serde(default)]
     pub end: End,
     pub duration_ns: Option<i64>,
+    /// Also what drives that know their future would have drawn; a policy that does anything is run against a second run in
+    /// which it does nothing.
+    #[serde(default = "yes")]
+    pub oracle: bool,
     pub output: Option<Output>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// With what a run ends.
@@ -99,14 +107,18 @@ impl Job {
     }
 }
 
-/// Simulates the job; the same job gives the same tables and figures, byte for byte, but for the wall time.
-pub fn simulate(job: &Job, stop: &AtomicBool, control: &Control) -> Result<Summary, SimError> {
+/// Simulates the job; the same job gives the same tables and figures, byte for byte, but for the wall time. `policies` makes
+/// the policies that are not built in.
+pub fn simulate(job: &Job, policies: &dyn Policies, stop: &AtomicBool, control: &Control) -> Result<Summary, SimError> {
     let began = Instant::now();
     let System { drive: spec, array: config, load, warnings: mut said } = job.system()?;
     let model = Model::new(&spec).map_err(SimError::config)?;
-    let mut array = Array::new(&config, &model).map_err(SimError::config)?;
+    let (policy, witness) = policies::policy(&config, &spec, policies, job.oracle)?;
+    let mut array = Array::with_policy(&config, &model, policy).map_err(SimError::config)?;
     let warnings = Warnings::default();
     let mut source = load.source(array.capacity(), job.seed, &warnings)?;
+    let tables = job.output.as_ref().map(|output| output.folder.join("tables"));
+    source.begin(Nanos(job.warmup_ns), tables.as_deref())?;
     let mut recording = Recording::new(job.reported, Nanos(job.warmup_ns), job.output.as_ref(), &spec)?;
     if recording.wants_states() {
         array.drives().for_each(|drive| drive.watch(true));
@@ -117,13 +129,24 @@ pub fn simulate(job: &Job, stop: &AtomicBool, control: &Control) -> Result<Summa
         at_last_arrival: job.end == End::LastArrival,
         not_before: job.duration_ns.map(Nanos),
     };
-    let ran = run(&mut array, &mut source, &ending, &mut recording, stop, control)?;
-    let placed = source.placed();
+    let ran = run(&mut array, &mut source, &ending, &mut recording, stop, control);
+    policies::sound(&array)?;
+    let ran = ran?;
+    let (placed, web) = (source.placed(), source.web()?);
     drop(source);
     let mut report = array.finish(ran.end);
     let tally = recording.close(&mut report)?;
     said.extend(warnings.taken());
-    let described = Described { drive: &spec, capacity: array.capacity() * SECTOR, placed, warnings: said };
+    let oracle = match witness {
+        Some(witness) => policies::oracle_of(&ran, &report, &witness, &spec),
+        None if job.oracle => {
+            let source = |capacity| load.source(capacity, job.seed, &Warnings::default());
+            policies::oracle(&config, &model, source, &ending, stop)?
+        }
+        None => None,
+    };
+    let described =
+        Described { drive: &spec, capacity: array.capacity() * SECTOR, placed, web, oracle, warnings: said };
     Ok(Summary::new(&ran, &tally, &report, described, began.elapsed()))
 }
 

@@ -10,6 +10,7 @@ use iojoule_units::Nanos;
 use serde::Deserialize;
 
 use crate::source::{Closed, Devices, Fit, Open, Paced, Place, Random, RandomLoad};
+use crate::weblog::{WebLoad, WebSource};
 use crate::{SimError, Source};
 
 /// Requests and how they arrive. One of `files` and `random` is given.
@@ -22,6 +23,8 @@ pub struct Load {
     pub format: Option<String>,
     pub time_unit: Option<TimeUnit>,
     pub random: Option<RandomLoad>,
+    /// A prepared web log and the server that answers it, instead of block requests.
+    pub weblog: Option<WebLoad>,
     #[serde(default)]
     pub arrivals: Arrivals,
     /// Closed arrivals: requests outstanding.
@@ -76,6 +79,12 @@ type Records = Box<dyn Iterator<Item = Result<Record, SimError>> + Send>;
 impl Load {
     /// The source of this load for an array of `capacity` sectors; a trace that must be measured first is read twice.
     pub fn source(&self, capacity: u64, seed: u64, warnings: &Warnings) -> Result<Box<dyn Source>, SimError> {
+        if let Some(weblog) = &self.weblog {
+            if !self.files.is_empty() || self.random.is_some() {
+                return Err(SimError::Config("a load is one of trace files, a random load and a web log".into()));
+            }
+            return Ok(Box::new(WebSource::open(weblog, capacity, self.speed)?));
+        }
         let place = self.place(capacity)?;
         let records = self.records(capacity, seed, warnings)?;
         Ok(match self.arrivals {

@@ -9,7 +9,9 @@ use iojoule_units::{ModelNs, Nanos};
 use serde::Serialize;
 
 use crate::distribution::Figures;
+use crate::policies::Oracle;
 use crate::source::Placed;
+use crate::weblog::WebReport;
 use crate::{Ran, Tally, Times};
 
 /// The document of one run. Times are of the reported requests; everything else is of the whole run.
@@ -52,6 +54,11 @@ pub struct Summary {
     /// The drive's name.
     pub drive: String,
     pub capacity_bytes: u64,
+    /// What became of the requests of a web log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web: Option<WebReport>,
+    /// What drives that know the future would have drawn; null where the drive's power is not known.
+    pub oracle: Option<Oracle>,
     /// What the trace's reader found strange.
     pub warnings: Vec<String>,
 }
@@ -100,6 +107,8 @@ pub struct Described<'a> {
     /// Bytes the array offers.
     pub capacity: u64,
     pub placed: Placed,
+    pub web: Option<WebReport>,
+    pub oracle: Option<Oracle>,
     pub warnings: Vec<String>,
 }
 
@@ -142,6 +151,11 @@ impl Summary {
             counters: by_name(&report.counters),
             drive: described.drive.name.clone(),
             capacity_bytes: described.capacity,
+            web: described.web,
+            oracle: described.oracle.map(|oracle| Oracle {
+                ratio: energy_j.filter(|_| oracle.energy_j > 0.0).map(|joules| joules / oracle.energy_j),
+                ..oracle
+            }),
             warnings: described.warnings,
         }
     }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Control, Job, Kind, SimError, Summary, simulate};
+use crate::{Control, Job, Kind, Policies, SimError, Summary, simulate};
 
 /// One job of a sweep. `key` names everything the result depends on: with another key it is another point.
 #[derive(Clone, Debug, Deserialize)]
@@ -45,6 +45,7 @@ pub fn sweep(
     points: &[Point],
     results: &Path,
     threads: usize,
+    policies: &dyn Policies,
     stop: &AtomicBool,
     control: &Control,
 ) -> Result<Swept, SimError> {
@@ -59,7 +60,7 @@ pub fn sweep(
     let work = || -> Result<(), SimError> {
         while !broken.load(Relaxed) {
             let Some(point) = points.get(next.fetch_add(1, Relaxed)) else { break };
-            let outcome = simulate(&point.job, stop, &Control::default());
+            let outcome = simulate(&point.job, policies, stop, &Control::default());
             let (summary, error) = match &outcome {
                 Ok(summary) => (Some(summary), None),
                 Err(error) if matches!(error.kind(), Kind::Interrupted | Kind::Output) => return outcome.map(drop),

@@ -127,6 +127,10 @@ impl Engine {
         }
     }
 
+    pub fn policy_failure(&self) -> Option<&str> {
+        self.policy.as_ref()?.failure()
+    }
+
     /// Lets drives fail and be replaced.
     pub fn expect_faults(&mut self, faults: &[Fault]) {
         for (index, fault) in faults.iter().enumerate() {

@@ -5,7 +5,7 @@
 //!
 //! 1. [`PolicyConfig`] names a policy; [`PolicyConfig::build`] makes it.
 //! 2. [`View`] is what a policy may see of the array.
-//! 3. [`OracleTally`] is what no policy can do better than; [`cost`] has the energies all of this is about.
+//! 3. [`OracleTally`] is what no policy can do better than, [`Observer`] the run it is computed from; [`cost`] has the energies all of this is about.
 
 mod adaptive;
 mod config;
@@ -16,6 +16,7 @@ mod gears;
 mod golden;
 pub mod load;
 mod never;
+mod observe;
 mod oracle;
 mod randomised;
 mod ration;
@@ -31,6 +32,7 @@ pub use config::{Argument, PolicyConfig, PolicyError, Ration, Threshold};
 pub use fixed::Fixed;
 pub use gears::{Gears, Watch};
 pub use never::Never;
+pub use observe::{Observer, Witness};
 pub use oracle::{OracleTally, oracle_energy};
 pub use randomised::Randomised;
 pub use ration::{Rationed, cycles_per_day};
@@ -172,4 +174,10 @@ pub trait Policy: Send {
 
     /// A window ends. `busy[i]`: share of the window, 0 to 1, in which drive `i` had a command in service.
     fn window(&mut self, busy: &[f64], view: &dyn View, orders: &mut Orders);
+
+    /// Why the policy can decide no more, where it cannot: one whose code is not ours may fail. It is still called, and
+    /// orders nothing.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
 }

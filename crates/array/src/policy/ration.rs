@@ -97,6 +97,10 @@ impl Policy for Rationed {
         self.inner.window(busy, view, &mut self.asked);
         self.pass(view, orders);
     }
+
+    fn failure(&self) -> Option<&str> {
+        self.inner.failure()
+    }
 }
 
 #[cfg(test)]

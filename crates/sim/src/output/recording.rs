@@ -10,7 +10,7 @@ use iojoule_units::{ModelNs, Nanos, Watts};
 use serde::Deserialize;
 
 use super::{RequestsTable, Span, StatesTable, write_histograms};
-use crate::{Listener, Reported, SimError, Tally};
+use crate::{Listener, Reported, SimError, Tally, policies};
 
 /// Where tables and histograms go: folders `tables` and `hist` of a run folder, which exist.
 #[derive(Clone, Debug, Deserialize)]
@@ -96,6 +96,7 @@ impl Listener<Array> for Recording {
     }
 
     fn look(&mut self, array: &mut Array) -> Result<(), SimError> {
+        policies::sound(array)?;
         let Some(states) = &mut self.states else { return Ok(()) };
         let mut outcome = Ok(());
         for (number, drive) in (0..).zip(array.drives()) {

@@ -12,10 +12,13 @@ mod paced;
 mod place;
 mod random;
 
+use std::path::Path;
+
 use iojoule_array::{Completion, Request};
-use iojoule_units::ModelNs;
+use iojoule_units::{ModelNs, Nanos};
 
 use crate::SimError;
+use crate::weblog::WebReport;
 
 pub use closed::Closed;
 pub use open::Open;
@@ -39,6 +42,17 @@ pub trait Source {
 
     fn completed(&mut self, _completion: &Completion) {}
 
+    /// Before anything else: requests that arrive before `warmup` are left out of the times of [`Source::web`], and a source
+    /// that has more to tell than the array does writes it into `tables`, a folder.
+    fn begin(&mut self, _warmup: Nanos, _tables: Option<&Path>) -> Result<(), SimError> {
+        Ok(())
+    }
+
+    /// What became of the requests of a web log, at the end.
+    fn web(&mut self) -> Result<Option<WebReport>, SimError> {
+        Ok(None)
+    }
+
     /// What was done to the records on their way.
     fn placed(&self) -> Placed {
         Placed::default()
@@ -60,6 +74,14 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn completed(&mut self, completion: &Completion) {
         (**self).completed(completion);
+    }
+
+    fn begin(&mut self, warmup: Nanos, tables: Option<&Path>) -> Result<(), SimError> {
+        (**self).begin(warmup, tables)
+    }
+
+    fn web(&mut self) -> Result<Option<WebReport>, SimError> {
+        (**self).web()
     }
 
     fn placed(&self) -> Placed {

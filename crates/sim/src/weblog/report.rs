@@ -59,13 +59,11 @@ pub(super) struct Book {
 }
 
 impl Book {
-    /// Requests that arrive before `warmup` are not in the times.
-    pub fn since(warmup: ModelNs) -> Self {
-        Self { warmup, ..Self::default() }
-    }
-
-    pub fn write_to(&mut self, path: &Path) -> Result<(), SimError> {
-        self.table = Some(Table::create(path)?);
+    /// Requests that arrive before `warmup` are not in the times; with `tables` every request becomes a row of
+    /// `web.parquet` there.
+    pub fn begin(&mut self, warmup: ModelNs, tables: Option<&Path>) -> Result<(), SimError> {
+        self.warmup = warmup;
+        self.table = tables.map(|folder| Table::create(&folder.join("web.parquet"))).transpose()?;
         Ok(())
     }
 

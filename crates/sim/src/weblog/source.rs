@@ -55,9 +55,8 @@ pub struct WebSource {
 }
 
 impl WebSource {
-    /// `capacity`: sectors of the array; `speed`: 8 plays a day in three hours; requests that arrive before `warmup` are not
-    /// in the report's times.
-    pub fn open(load: &WebLoad, capacity: u64, speed: f64, warmup: Nanos) -> Result<Self, SimError> {
+    /// `capacity`: sectors of the array; `speed`: 8 plays a day in three hours.
+    pub fn open(load: &WebLoad, capacity: u64, speed: f64) -> Result<Self, SimError> {
         load.check()?;
         if !(speed.is_finite() && speed > 0.0) {
             return Err(SimError::Config(format!("speed must be above 0, not {speed}")));
@@ -87,18 +86,13 @@ impl WebSource {
             reads: 0,
             access_time_writes: 0,
             file_count: listed.len() as u64,
-            book: Book::since(ModelNs::ZERO + warmup),
+            book: Book::default(),
             failed: None,
         })
     }
 
-    /// Also writes every web request into a table; `path` must not exist.
-    pub fn write_to(&mut self, path: &Path) -> Result<(), SimError> {
-        self.book.write_to(path)
-    }
-
     /// Ends the table and sums up.
-    pub fn report(&mut self) -> Result<WebReport, SimError> {
+    fn report(&mut self) -> Result<WebReport, SimError> {
         self.book.close()?;
         let mut outcomes = self.book.outcomes;
         outcomes.nothing = self.requests - outcomes.data - outcomes.metadata - self.open_visits();
@@ -241,6 +235,14 @@ impl Source for WebSource {
 
     fn waits_for_answers(&self) -> bool {
         true
+    }
+
+    fn begin(&mut self, warmup: Nanos, tables: Option<&Path>) -> Result<(), SimError> {
+        self.book.begin(ModelNs::ZERO + warmup, tables)
+    }
+
+    fn web(&mut self) -> Result<Option<WebReport>, SimError> {
+        self.report().map(Some)
     }
 
     fn completed(&mut self, completion: &Completion) {

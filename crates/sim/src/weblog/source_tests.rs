@@ -85,11 +85,11 @@ fn served(log: &str, change: impl FnOnce(&mut WebLoad), speed: f64) -> (WebRepor
         access_times_ns: None,
     };
     change(&mut load);
-    let mut source = WebSource::open(&load, 1 << 24, speed, Nanos::ZERO).unwrap();
+    let mut source = WebSource::open(&load, 1 << 24, speed).unwrap();
     let mut machine = TenMilliseconds::default();
     let (stop, control) = (AtomicBool::new(false), Control::default());
     run(&mut machine, &mut source, &Ending::default(), &mut Nobody, &stop, &control).unwrap();
-    (source.report().unwrap(), machine.seen)
+    (source.web().unwrap().unwrap(), machine.seen)
 }
 
 fn sectors(seen: &[Request]) -> Vec<u32> {
@@ -172,7 +172,7 @@ fn a_log_that_is_no_prepared_table_is_refused_by_its_name() {
     let raw = folder.path().join("log.parquet");
     std::fs::write(&raw, line(0, "GET", "/", 200, "1")).unwrap();
     let load: WebLoad = toml::from_str(&format!("replay = {raw:?}\nobjects = {raw:?}")).unwrap();
-    let error = WebSource::open(&load, 1000, 1.0, Nanos::ZERO).err().unwrap().to_string();
+    let error = WebSource::open(&load, 1000, 1.0).err().unwrap().to_string();
     assert!(error.contains("log.parquet"), "{error}");
 }
 
