@@ -18,6 +18,9 @@ __all__ = [
     "sim_run",
     "sim_sweep",
     "sim_validate",
+    "trace_info",
+    "trace_profiles",
+    "trace_synth",
     "weblog_info",
     "weblog_prepare",
     "weblog_synth",
@@ -80,6 +83,19 @@ class Server:
 
 def serve(root: str | PathLike[str], host: str, port: int, threads: int = 1) -> None:
     """Serve the files under `root` until a signal handler raises, or a signal ends the process."""
+
+# trace_info
+
+def trace_info(options: str) -> str:
+    """What block traces are like: `{"paths": [...], "reading": {...}, "info": {...}}`; options and answer are JSON."""
+
+# trace_synth
+
+def trace_synth(options: str) -> str:
+    """A block trace that never happened: `{"output": ..., "profile": ..., "changes": {...}}`; JSON both ways."""
+
+def trace_profiles() -> str:
+    """Each profile's line and configuration by name, as JSON."""
 
 # weblog
 

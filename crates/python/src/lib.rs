@@ -5,6 +5,8 @@ mod door;
 mod http;
 mod sim;
 mod table;
+mod trace_info;
+mod trace_synth;
 mod weblog;
 
 use pyo3::prelude::*;
@@ -19,6 +21,10 @@ mod _native {
     use crate::sim::{SimControl, sim_run, sim_sweep, sim_validate};
     #[pymodule_export]
     use crate::table::{TableWriter, recover_table};
+    #[pymodule_export]
+    use crate::trace_info::trace_info;
+    #[pymodule_export]
+    use crate::trace_synth::{trace_profiles, trace_synth};
     #[pymodule_export]
     use crate::weblog::{weblog_info, weblog_prepare, weblog_synth};
 

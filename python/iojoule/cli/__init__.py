@@ -17,6 +17,7 @@ VERBS = {
     "query": "SQL over the tables of a campaign.",
     "host": "What this machine is, and what would disturb a measurement.",
     "explain": "What a key of the experiment file means.",
+    "trace": "Block traces: info, synth.",
     "weblog": "Access logs: info, prepare, synth.",
     "model": "Laws that predict without simulating: sr-array.",
     "demo": "The main job on a synthetic day of web traffic.",

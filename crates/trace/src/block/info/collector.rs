@@ -75,11 +75,15 @@ impl Collector {
             self.response_ns += i128::from(response.0);
         }
         let options = &self.options;
-        let device = self.devices.entry(record.device).or_insert_with(|| {
-            let known = options.device_bytes.get(&record.device).copied().unwrap_or(0);
-            Device::new(known, options.block_bytes)
-        });
+        let device = self.devices.entry(record.device).or_insert_with(|| Device::new(options.block_bytes));
         device.add(record);
+    }
+
+    /// A device has this size, whatever was touched of it; nothing where no request goes to it.
+    pub fn size(&mut self, device: u32, bytes: u64) {
+        if let Some(device) = self.devices.get_mut(&device) {
+            device.data_bytes = device.data_bytes.max(bytes);
+        }
     }
 
     /// What was seen until now.

@@ -42,7 +42,7 @@ pub struct DeviceSummary {
 }
 
 impl Device {
-    pub fn new(known_bytes: u64, block: u64) -> Self {
+    pub fn new(block: u64) -> Self {
         Self {
             reads: 0,
             writes: 0,
@@ -51,7 +51,7 @@ impl Device {
             sequential_reads: 0,
             sequential_writes: 0,
             rereads: 0,
-            data_bytes: known_bytes,
+            data_bytes: 0,
             seeks: Seeks::default(),
             footprint: Footprint::default(),
             recent: Recent::new(block),

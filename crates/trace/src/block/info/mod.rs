@@ -16,6 +16,7 @@ mod seeks;
 mod sizes;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,7 @@ pub use device::DeviceSummary;
 pub use gaps::GapSummary;
 pub use sizes::{CommonSize, SizeClass, SizeSummary};
 
-use super::{Record, TraceError};
+use super::{Notes, Options, Record, TraceError, open};
 
 /// Records between two looks at the request to stop.
 const LOOK: u64 = 1 << 16;
@@ -98,6 +99,43 @@ pub fn info<I>(records: I, options: &InfoOptions, stop: &AtomicBool) -> Result<I
 where
     I: IntoIterator<Item = Result<Record, TraceError>>,
 {
+    let mut collector = collect(records, options, stop)?;
+    options.device_bytes.iter().for_each(|(&device, &bytes)| collector.size(device, bytes));
+    Ok(collector.info())
+}
+
+/// What traces named by their paths are like, and what was learnt while they were read.
+#[derive(Clone, Debug, Serialize)]
+pub struct Told {
+    #[serde(flatten)]
+    pub info: Info,
+    pub trace: Notes,
+}
+
+/// Opens traces as [`open`] does and reads them to their end. Sizes of devices that the trace tells count as known.
+///
+/// # Errors
+/// Those of [`open`] and [`info`].
+pub fn info_of(
+    paths: &[PathBuf],
+    reading: &Options,
+    options: &InfoOptions,
+    stop: &AtomicBool,
+) -> Result<Told, TraceError> {
+    let mut reader = open(paths, reading)?;
+    let mut collector = collect(reader.as_mut(), options, stop)?;
+    let trace = reader.notes();
+    for device in &trace.devices {
+        collector.size(device.number, device.bytes.unwrap_or(0));
+    }
+    options.device_bytes.iter().for_each(|(&device, &bytes)| collector.size(device, bytes));
+    Ok(Told { info: collector.info(), trace })
+}
+
+fn collect<I>(records: I, options: &InfoOptions, stop: &AtomicBool) -> Result<Collector, TraceError>
+where
+    I: IntoIterator<Item = Result<Record, TraceError>>,
+{
     let mut collector = Collector::new(options)?;
     for (number, record) in (0u64..).zip(records) {
         if number % LOOK == 0 && stop.load(Ordering::Relaxed) {
@@ -105,7 +143,7 @@ where
         }
         collector.add(&record?);
     }
-    Ok(collector.info())
+    Ok(collector)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! 1. `config`, `profile`: what is asked for; the traces of Table 3 of Yu et al. (OSDI 2000).
 //! 2. `arrivals`, `daemon`: when requests come; `draw`: the draws all is made of.
 //! 3. `regions`, `places`: where they go, so that L and the reads after writes come out.
+//! 4. `write`: a synthetic trace as a file.
 
 mod arrivals;
 mod config;
@@ -12,6 +13,7 @@ mod draw;
 mod places;
 mod profile;
 mod regions;
+mod write;
 
 use iojoule_record::Op;
 use iojoule_units::Nanos;
@@ -23,6 +25,7 @@ use daemon::{Moment, Moments};
 use draw::Draw;
 use places::Places;
 pub use profile::PROFILES;
+pub use write::{SynthOptions, Synthesised, synth};
 
 /// The records of a synthetic trace, drawn as they are asked for. Memory grows with the data set and an hour's writes, not
 /// with the length.

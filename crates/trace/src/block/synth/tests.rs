@@ -168,3 +168,13 @@ fn numbers_out_of_their_range_are_refused_by_name() {
         assert!(said.starts_with(name), "{said}");
     }
 }
+
+#[test]
+fn a_profile_with_changed_keys() {
+    let changes = |text: &str| serde_json::from_str::<serde_json::Map<_, _>>(text).unwrap();
+    let changed = SynthConfig::resolve(Some("tpcc"), &changes(r#"{"seed": 4, "reads": 0.9}"#)).unwrap();
+    assert_eq!(changed, SynthConfig { seed: 4, reads: 0.9, ..SynthConfig::profile("tpcc").unwrap() });
+    let refused = |profile, text| SynthConfig::resolve(profile, &changes(text)).unwrap_err().to_string();
+    assert_eq!(refused(Some("tpch"), "{}"), "profile: \"tpch\" is none of cello-base, cello-disk6, tpcc");
+    assert!(refused(None, r#"{"raeds": 0.5}"#).contains("unknown field `raeds`"));
+}
