@@ -3,8 +3,10 @@
 
 mod door;
 mod http;
+mod policy;
 mod sim;
 mod table;
+mod trace;
 mod trace_info;
 mod trace_synth;
 mod weblog;
@@ -21,6 +23,8 @@ mod _native {
     use crate::sim::{SimControl, sim_run, sim_sweep, sim_validate};
     #[pymodule_export]
     use crate::table::{TableWriter, recover_table};
+    #[pymodule_export]
+    use crate::trace::{TraceProgress, trace_convert, trace_head};
     #[pymodule_export]
     use crate::trace_info::trace_info;
     #[pymodule_export]

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::door::{Class, Failure, call};
+use crate::policy::Interpreter;
 
 impl From<SimError> for Failure {
     fn from(error: SimError) -> Self {
@@ -55,7 +56,7 @@ pub fn sim_run(py: Python<'_>, job: &str, control: &SimControl) -> PyResult<Stri
     let control = control.control.clone();
     call(py, &AtomicBool::new(false), move |stop| -> Result<String, Failure> {
         let job: Job = serde_json::from_str(job)?;
-        Ok(serde_json::to_string(&sim::simulate(&job, &sim::BuiltIn, stop, &control)?)?)
+        Ok(serde_json::to_string(&sim::simulate(&job, &Interpreter, stop, &control)?)?)
     })
 }
 
@@ -71,7 +72,7 @@ pub fn sim_sweep(
     let control = control.control.clone();
     call(py, &AtomicBool::new(false), move |stop| -> Result<String, Failure> {
         let points: Vec<Point> = serde_json::from_str(points)?;
-        Ok(serde_json::to_string(&sim::sweep(&points, &results, threads, &sim::BuiltIn, stop, &control)?)?)
+        Ok(serde_json::to_string(&sim::sweep(&points, &results, threads, &Interpreter, stop, &control)?)?)
     })
 }
 

@@ -12,14 +12,14 @@ use crate::{Control, Ending, Listener, Ran, SimError, Source, run};
 
 /// Makes the policies that are not built in.
 pub trait Policies: Sync {
-    fn make(&self, config: &PolicyConfig, drives: u16) -> Result<Box<dyn Policy>, SimError>;
+    fn make(&self, config: &PolicyConfig, drive: &DriveSpec) -> Result<Box<dyn Policy>, SimError>;
 }
 
 /// There are none but those.
 pub struct BuiltIn;
 
 impl Policies for BuiltIn {
-    fn make(&self, config: &PolicyConfig, _drives: u16) -> Result<Box<dyn Policy>, SimError> {
+    fn make(&self, config: &PolicyConfig, _drive: &DriveSpec) -> Result<Box<dyn Policy>, SimError> {
         Err(SimError::Config(format!("policy {}: it needs an interpreter, and this run has none", config.kind())))
     }
 }
@@ -37,7 +37,7 @@ pub(crate) fn policy(
             return Ok((Box::new(observer), Some(witness)));
         }
         python @ PolicyConfig::Python { .. } => {
-            let made = policies.make(python, config.drives)?;
+            let made = policies.make(python, drive)?;
             python.around(made, config.drives).map_err(SimError::config)
         }
         built_in => built_in.build(config.drives, drive).map_err(SimError::config),
