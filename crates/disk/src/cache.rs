@@ -159,4 +159,11 @@ impl Cache {
         let segment = &mut self.segments[index];
         segment.start = segment.start.min(start).max(segment.end.saturating_sub(rules.size));
     }
+
+    /// What lies before `start` may be overwritten: it has been delivered.
+    #[inline]
+    pub(crate) fn drop_front(&mut self, index: usize, start: u64) {
+        let segment = &mut self.segments[index];
+        segment.start = segment.start.max(start.min(segment.end));
+    }
 }

@@ -40,7 +40,11 @@ impl DiskModel {
             over_requested: cache.read_ahead_over_requested > 0,
             read_ahead_on_hit: cache.read_ahead_on_hit,
             read_free: cache.read_free_sectors,
-            zero_latency: [cache.zero_latency_read || cache.read_free_sectors, cache.zero_latency_write],
+            // A drive that holds the bus throughout sends what passes; it has nothing to put in order.
+            zero_latency: [
+                (cache.zero_latency_read || cache.read_free_sectors) && !cache.never_disconnect,
+                cache.zero_latency_write,
+            ],
             fast_write: cache.fast_write != FastWrite::None,
             combine: cache.combine_writes,
             stop_in_sector: cache.stop_in_sector,

@@ -102,6 +102,9 @@ impl HardDisk {
                 self.cache.touch(segment);
                 let start = self.cache.segment(segment).start;
                 let limit = with.read_ahead_limit(start, lba, end);
+                if with.over_requested {
+                    self.cache.drop_front(segment, end);
+                }
                 self.work = match self.work {
                     Work::ReadingAhead(mut ahead) if ahead.segment == segment => {
                         ahead.limit = ahead.limit.max(limit);
@@ -157,6 +160,9 @@ impl HardDisk {
         self.cache.extend(&with.rules, segment, end);
         let start = self.cache.segment(segment).start;
         let limit = with.read_ahead_limit(start, lba, end);
+        if with.over_requested {
+            self.cache.drop_front(segment, end);
+        }
         self.work = Work::ReadingAhead(ReadAhead::new(segment, end, at, limit));
     }
 
@@ -173,8 +179,10 @@ impl HardDisk {
         let end = lba + u64::from(sectors);
         let (sector, completion) = (timing.bus_sector[Op::Write as usize], timing.completion[Op::Write as usize]);
         let busy = matches!(self.work, Work::Writing(_));
-        let overhead = if with.fast_write { timing.write_hit(self.last) } else { timing.write_miss(self.last) };
         let continues = lba == self.written_to;
+        // Only a write that continues the last one has the shorter overhead of a write after a write.
+        let after = if continues { self.last } else { Op::Read };
+        let overhead = if with.fast_write { timing.write_hit(after) } else { timing.write_miss(after) };
         let appends = busy && with.combine && continues;
         let extra = with.extra_disconnect && self.last == Op::Write && !continues && !busy;
         let (mut seek, mut first) = (now + overhead, now + overhead + timing.preparation);
