@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use iojoule_units::{ModelNs, Nanos};
 
+use crate::disk_model::DiskModel;
+use crate::flash::{Flash, FlashModel};
 use crate::hard_disk::HardDisk;
 use crate::mechanics::Positioner;
 use crate::model::{Kind, Model};
@@ -22,14 +24,16 @@ pub struct Drive {
 
 #[derive(Clone, Debug)]
 enum Motion {
-    Disk(HardDisk),
+    Disk(Arc<DiskModel>, HardDisk),
+    Flash(Arc<FlashModel>, Flash),
 }
 
 impl Drive {
     /// A drive at rest at time 0, turning; `phase` is the angle of its spindle then, as time of rotation.
     pub fn new(model: Arc<Model>, phase: Nanos) -> Self {
         let motion = match &model.kind {
-            Kind::Disk(with) => Motion::Disk(HardDisk::new(with, phase)),
+            Kind::Disk(with) => Motion::Disk(with.clone(), HardDisk::new(with, phase)),
+            Kind::Flash(with) => Motion::Flash(with.clone(), Flash::new(with)),
         };
         Self { model, motion, ledger: Ledger::since(ModelNs::ZERO), rest: PowerState::Idle }
     }
@@ -42,22 +46,25 @@ impl Drive {
     /// the service includes that.
     pub fn start(&mut self, now: ModelNs, command: Command) -> Service {
         let now = if self.rest == PowerState::Idle { now } else { self.spin_up(now) };
-        match (&mut self.motion, &self.model.kind) {
-            (Motion::Disk(disk), Kind::Disk(with)) => disk.start(with, now, command, &mut self.ledger),
+        match &mut self.motion {
+            Motion::Disk(with, disk) => disk.start(with, now, command, &mut self.ledger),
+            Motion::Flash(with, flash) => flash.start(with, now, command, &mut self.ledger),
         }
     }
 
     /// What a command would wait for from where the drive is at `now`.
     pub fn positioner(&self, now: ModelNs) -> Positioner<'_> {
-        match (&self.motion, &self.model.kind) {
-            (Motion::Disk(disk), Kind::Disk(with)) => disk.positioner(with, now),
+        match &self.motion {
+            Motion::Disk(with, disk) => disk.positioner(with, now),
+            Motion::Flash(..) => Positioner::default(),
         }
     }
 
     /// When background work ends: written data still to go to the medium, reading ahead.
     pub fn busy_until(&self) -> ModelNs {
-        let work = match (&self.motion, &self.model.kind) {
-            (Motion::Disk(disk), Kind::Disk(with)) => disk.busy_until(with),
+        let work = match &self.motion {
+            Motion::Disk(with, disk) => disk.busy_until(with),
+            Motion::Flash(_, flash) => flash.busy_until(),
         };
         work.max(self.ledger.until())
     }
@@ -111,8 +118,9 @@ impl Drive {
 
     /// Ends background work: reading ahead at once, writing when it is done; books up to then.
     fn rest_from(&mut self, now: ModelNs) -> ModelNs {
-        let free = match (&mut self.motion, &self.model.kind) {
-            (Motion::Disk(disk), Kind::Disk(with)) => disk.stop(with, now, &mut self.ledger),
+        let free = match &mut self.motion {
+            Motion::Disk(with, disk) => disk.stop(with, now, &mut self.ledger),
+            Motion::Flash(_, flash) => flash.stop(now, &mut self.ledger),
         };
         let begin = free.max(now).max(self.ledger.until());
         self.ledger.book(self.rest, begin);
@@ -121,10 +129,11 @@ impl Drive {
 
     /// Books all time up to `until`.
     pub fn account(&mut self, until: ModelNs) {
-        match (&mut self.motion, &self.model.kind) {
-            (Motion::Disk(disk), Kind::Disk(with)) => {
+        match &mut self.motion {
+            Motion::Disk(with, disk) => {
                 disk.settle(with, until, &mut self.ledger);
             }
+            Motion::Flash(_, flash) => flash.settle(until, &mut self.ledger),
         }
         self.ledger.book(self.rest, until);
     }

@@ -8,6 +8,7 @@ mod command;
 mod disk_model;
 mod drive;
 mod error;
+mod flash;
 mod geometry;
 mod hard_disk;
 pub mod import;

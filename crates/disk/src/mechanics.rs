@@ -87,7 +87,7 @@ fn wait(rotation: u32, here: u32, angle: u32) -> u32 {
 
 /// From where the arm is at one instant to any place: what shortest-access-time schedulers ask, many times for one
 /// decision.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Positioner<'a> {
     pub(crate) seek: Option<&'a SeekTable>,
     pub(crate) cylinder: u32,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use iojoule_units::{Lba, Nanos};
 
 use crate::disk_model::DiskModel;
+use crate::flash::FlashModel;
 use crate::geometry::Geometry;
 use crate::{DiskError, DriveKind, DriveSpec, Place};
 
@@ -17,7 +18,8 @@ pub struct Model {
 
 #[derive(Debug)]
 pub(crate) enum Kind {
-    Disk(Box<DiskModel>),
+    Disk(Arc<DiskModel>),
+    Flash(Arc<FlashModel>),
 }
 
 impl Model {
@@ -28,8 +30,9 @@ impl Model {
     pub fn new(spec: &DriveSpec) -> Result<Arc<Self>, DiskError> {
         spec.power.check(&spec.name)?;
         let kind = match &spec.kind {
-            DriveKind::HardDisk(disk) => Kind::Disk(Box::new(DiskModel::new(spec, disk)?)),
-            _ => return Err(spec.missing("disk")),
+            DriveKind::HardDisk(disk) => Kind::Disk(Arc::new(DiskModel::new(spec, disk)?)),
+            DriveKind::Flash(flash) => Kind::Flash(Arc::new(FlashModel::new(spec, flash)?)),
+            DriveKind::Datasheet(_) => return Err(spec.missing("disk")),
         };
         Ok(Arc::new(Self { spec: spec.clone(), kind }))
     }
@@ -38,6 +41,7 @@ impl Model {
     pub fn sectors(&self) -> u64 {
         match &self.kind {
             Kind::Disk(disk) => disk.mechanics.geometry.sectors(),
+            Kind::Flash(flash) => flash.sectors,
         }
     }
 
@@ -45,6 +49,7 @@ impl Model {
     pub fn rotation(&self) -> Option<Nanos> {
         match &self.kind {
             Kind::Disk(disk) => Some(Nanos(i64::from(disk.mechanics.rotation))),
+            Kind::Flash(_) => None,
         }
     }
 
@@ -52,6 +57,7 @@ impl Model {
     pub fn geometry(&self) -> Option<&Geometry> {
         match &self.kind {
             Kind::Disk(disk) => Some(&disk.mechanics.geometry),
+            Kind::Flash(_) => None,
         }
     }
 
@@ -59,6 +65,7 @@ impl Model {
     pub fn place(&self, lba: Lba) -> Place {
         match &self.kind {
             Kind::Disk(disk) => disk.mechanics.geometry.place(lba),
+            Kind::Flash(_) => Place::default(),
         }
     }
 
@@ -66,6 +73,7 @@ impl Model {
     pub fn slots(&self) -> u32 {
         match &self.kind {
             Kind::Disk(_) => 1,
+            Kind::Flash(flash) => flash.slots,
         }
     }
 
