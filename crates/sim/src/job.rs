@@ -66,7 +66,7 @@ impl DriveChoice {
     /// The drive's specification.
     pub fn spec(&self) -> Result<DriveSpec, SimError> {
         match self {
-            Self::Preset { preset } => Err(SimError::Config(format!("no preset {preset}"))),
+            Self::Preset { preset } => DriveSpec::preset(preset).map_err(SimError::config),
             Self::File { file, name } => {
                 let extension = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
                 if matches!(extension, "parv" | "diskspecs" | "model") {

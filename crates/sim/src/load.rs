@@ -5,15 +5,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use iojoule_record::Op;
+use iojoule_trace::block::synth::{Synth, SynthConfig};
 use iojoule_trace::block::{self, Options, Reader, Record, TimeUnit, TraceError};
 use iojoule_units::Nanos;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::source::{Closed, Devices, Fit, Open, Paced, Place, Random, RandomLoad};
 use crate::weblog::{WebLoad, WebSource};
 use crate::{SimError, Source};
 
-/// Requests and how they arrive. One of `files` and `random` is given.
+/// Requests and how they arrive. One of `files`, `random`, `synth` and `weblog` is given.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
@@ -23,6 +25,8 @@ pub struct Load {
     pub format: Option<String>,
     pub time_unit: Option<TimeUnit>,
     pub random: Option<RandomLoad>,
+    /// A synthetic trace; only one device.
+    pub synth: Option<SynthLoad>,
     /// A prepared web log and the server that answers it, instead of block requests.
     pub weblog: Option<WebLoad>,
     #[serde(default)]
@@ -39,6 +43,15 @@ pub struct Load {
     pub fit: Fit,
     #[serde(default)]
     pub devices: Sharing,
+}
+
+/// A synthetic trace by profile, with the keys of [`SynthConfig`] that are changed; the seed is the job's unless given.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SynthLoad {
+    pub profile: Option<String>,
+    #[serde(default)]
+    pub changes: Map<String, Value>,
 }
 
 fn one() -> u32 {
@@ -74,6 +87,14 @@ pub enum Sharing {
     At(BTreeMap<u32, (u64, u64)>),
 }
 
+impl SynthLoad {
+    fn config(&self, seed: u64) -> Result<SynthConfig, SimError> {
+        let mut changes = self.changes.clone();
+        changes.entry("seed").or_insert_with(|| seed.into());
+        Ok(SynthConfig::resolve(self.profile.as_deref(), &changes)?)
+    }
+}
+
 type Records = Box<dyn Iterator<Item = Result<Record, SimError>> + Send>;
 
 impl Load {
@@ -95,13 +116,14 @@ impl Load {
     }
 
     fn records(&self, capacity: u64, seed: u64, warnings: &Warnings) -> Result<Records, SimError> {
-        match (&self.random, self.files.is_empty()) {
-            (Some(random), true) => Ok(Box::new(Random::new(random, capacity, seed)?)),
-            (None, false) => {
+        match (&self.random, &self.synth, self.files.is_empty()) {
+            (Some(random), None, true) => Ok(Box::new(Random::new(random, capacity, seed)?)),
+            (None, Some(synth), true) => Ok(Box::new(Synth::new(&synth.config(seed)?)?.map(Ok))),
+            (None, None, false) => {
                 let reader = block::open(&self.files, &self.options())?;
                 Ok(Box::new(Traced { reader, warnings: warnings.clone() }))
             }
-            _ => Err(SimError::Config("a load is either trace files or a random load".into())),
+            _ => Err(SimError::Config("a load is one of trace files, a random load and a synthetic trace".into())),
         }
     }
 
@@ -116,6 +138,9 @@ impl Load {
 
     fn place(&self, capacity: u64) -> Result<Place, SimError> {
         let measured = || -> Result<Sizes, SimError> { Sizes::of(block::open(&self.files, &self.options())?) };
+        if let Some(synth) = &self.synth {
+            return Place::new(Devices::One, self.fit, capacity, Some(synth.config(0)?.data_bytes));
+        }
         let (devices, span) = match &self.devices {
             Sharing::One if self.fit == Fit::Scale && !self.files.is_empty() => {
                 (Devices::One, Some(measured()?.span()))
