@@ -63,15 +63,16 @@ impl DiskModel {
         ((of as f64 * self.read_watermark) as u64).clamp(1, u64::from(sectors).max(1))
     }
 
-    /// The address at which reading ahead behind `end` ends, for a segment that begins at `start`.
+    /// The address at which reading ahead behind `end` ends, for a segment that begins at `start`; the arm is over
+    /// track `near`, most likely.
     #[inline]
-    pub(crate) fn read_ahead_limit(&self, start: u64, lba: u64, end: u64) -> u64 {
+    pub(crate) fn read_ahead_limit(&self, near: u32, start: u64, lba: u64, end: u64) -> u64 {
         let geometry = &self.mechanics.geometry;
         let limit = match self.prefetch {
             Prefetch::None => end,
             Prefetch::NextTrack => {
-                let (first, next) = geometry.bounds(end);
-                if start < first { next + u64::from(geometry.slots_of_address(lba)) } else { next }
+                let (first, next, slots) = geometry.bounds(near, end);
+                if start < first { next + u64::from(slots) } else { next }
             }
             _ if self.read_ahead_max > 0 => end + self.read_ahead_max,
             _ if self.over_requested => end + self.rules.size,

@@ -178,18 +178,13 @@ impl Geometry {
         Place { cylinder: spot.cylinder, track: spot.track, angle: spot.angle }
     }
 
-    /// Sectors per track, used or not, where an address lies.
+    /// The first address of the track on which `lba` lies, the first behind it, and its sectors, used or not; `hint` as
+    /// in [`Geometry::spot_near`].
     #[inline]
-    pub(crate) fn slots_of_address(&self, lba: u64) -> u32 {
-        let lba = lba.min(self.sectors - 1);
-        self.zones[self.zones.partition_point(|zone| zone.first <= lba) - 1].sectors_per_track
-    }
-
-    /// The first address of the track on which `lba` lies, and the first behind it.
-    #[inline]
-    pub(crate) fn bounds(&self, lba: u64) -> (u64, u64) {
-        let track = self.index_of(lba) as usize;
-        (self.tracks[track].first, self.tracks[track + 1].first)
+    pub(crate) fn bounds(&self, hint: u32, lba: u64) -> (u64, u64, u32) {
+        let track = self.index_near(hint, lba) as usize;
+        let slots = self.zones[usize::from(self.tracks[track].zone)].sectors_per_track;
+        (self.tracks[track].first, self.tracks[track + 1].first, slots)
     }
 
     /// The first address of a track.
@@ -206,10 +201,11 @@ impl Geometry {
 
     #[inline]
     fn index_of(&self, lba: u64) -> u32 {
-        let lba = lba.min(self.sectors.saturating_sub(1));
+        let lba = lba.min(self.sectors - 1);
         let zone = &self.zones[self.zones.partition_point(|zone| zone.first <= lba) - 1];
+        // Slips are few: the guess is right or a neighbour is.
         let guess = zone.first_track + (((lba - zone.first) * zone.density) >> 32) as u32;
-        let mut index = (guess as usize).min(self.tracks.len() - 2);
+        let mut index = guess as usize;
         while self.tracks[index].first > lba {
             index -= 1;
         }
@@ -222,6 +218,26 @@ impl Geometry {
     #[inline]
     pub(crate) fn spot(&self, lba: u64) -> Spot {
         self.spot_on(self.index_of(lba), lba)
+    }
+
+    /// As [`Geometry::spot`] for an address likely to lie on track `hint` or on the next one.
+    #[inline]
+    pub(crate) fn spot_near(&self, hint: u32, lba: u64) -> Spot {
+        self.spot_on(self.index_near(hint, lba), lba)
+    }
+
+    #[inline]
+    fn index_near(&self, hint: u32, lba: u64) -> u32 {
+        let hint = hint as usize;
+        if lba >= self.tracks[hint].first && lba < self.sectors {
+            if lba < self.tracks[hint + 1].first {
+                return hint as u32;
+            }
+            if hint + 2 < self.tracks.len() && lba < self.tracks[hint + 2].first {
+                return hint as u32 + 1;
+            }
+        }
+        self.index_of(lba)
     }
 
     /// As [`Geometry::spot`] for an address known to lie on `track`.

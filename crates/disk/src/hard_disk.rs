@@ -101,7 +101,7 @@ impl HardDisk {
             Hit::Whole(segment) => {
                 self.cache.touch(segment);
                 let start = self.cache.segment(segment).start;
-                let limit = with.read_ahead_limit(start, lba, end);
+                let limit = with.read_ahead_limit(self.arm.track, start, lba, end);
                 if with.over_requested {
                     self.cache.drop_front(segment, end);
                 }
@@ -159,7 +159,7 @@ impl HardDisk {
     fn read_on(&mut self, with: &DiskModel, segment: usize, lba: u64, end: u64, at: ModelNs) {
         self.cache.extend(&with.rules, segment, end);
         let start = self.cache.segment(segment).start;
-        let limit = with.read_ahead_limit(start, lba, end);
+        let limit = with.read_ahead_limit(self.arm.track, start, lba, end);
         if with.over_requested {
             self.cache.drop_front(segment, end);
         }

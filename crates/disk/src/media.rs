@@ -58,7 +58,7 @@ impl DiskModel {
         let with = &self.mechanics;
         let (mut left, mut done) = (extent, Done { at, from: extent.lba });
         while left.sectors > 0 && left.lba < with.geometry.sectors() {
-            let spot = with.geometry.spot(left.lba);
+            let spot = with.geometry.spot_near(arm.track, left.lba);
             let (here, rest) = left.split(&spot, with);
             let there = with.reach(arm, done.at, &spot, Op::Read);
             book.book(PowerState::Seek, there);
@@ -92,7 +92,7 @@ impl DiskModel {
         let rotation = i64::from(with.rotation);
         let (mut at, mut left, mut arrives) = (at, extent, data.first);
         while left.sectors > 0 && left.lba < with.geometry.sectors() {
-            let spot = with.geometry.spot(left.lba);
+            let spot = with.geometry.spot_near(arm.track, left.lba);
             let (here, rest) = left.split(&spot, with);
             let there = with.reach(arm, at, &spot, Op::Write);
             book.book(PowerState::Seek, there);

@@ -52,7 +52,7 @@ impl ReadAhead {
                 book(PowerState::Seek, self.there.min(now));
                 return Progress::GoesOn(self.at);
             }
-            let spot = geometry.spot(self.next);
+            let spot = geometry.spot_near(arm.track, self.next);
             if spot.track != arm.track {
                 if !with.may_cross(spot.cylinder == arm.cylinder) {
                     self.limit = self.next;
