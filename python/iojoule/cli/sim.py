@@ -154,8 +154,8 @@ def sweep(
 ) -> int:
     """Simulate every point of a design over all cores: results.parquet, one row a point, and report.html.
 
-    Lists are multiplied with each other; [sweep] zip = [["a.x", "b.y"]] makes lists go in step; [[case]] tables override.
-    Every finished point is kept at once: after Ctrl-C or a kill, --resume goes on.
+    Lists are multiplied with each other; [sweep] zip = [["a.x", "b.y"]] makes lists go in step; [[case]] tables
+    override. Every finished point is kept at once: after Ctrl-C or a kill, --resume goes on.
 
     Example:  iojoule sim sweep policies.toml -o sweeps/policies --resume
     """

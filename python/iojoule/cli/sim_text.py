@@ -80,9 +80,8 @@ def _energy(summary: Mapping[str, Any]) -> str:
 def validation_text(answer: Mapping[str, Any]) -> str:
     """A comparison with a measured disk."""
     lines = [f"{answer['drive']}: {answer['requests']:,} requests, times in ms"]
-    lines.append(
-        f"{'':8}{'requests':>10}{'measured':>10}{'simulated':>10}{'error':>9}{'rms':>9}{'rms exact':>10}{'rms/mean':>10}"
-    )
+    head = f"{'':8}{'requests':>10}{'measured':>10}{'simulated':>10}{'error':>9}"
+    lines.append(f"{head}{'rms':>9}{'rms exact':>10}{'rms/mean':>10}")
     for name, one in (("all", answer), ("reads", answer["reads"]), ("writes", answer["writes"])):
         if one:
             mean = one["measured_mean_ms"]

@@ -1,8 +1,8 @@
 """A design file: TOML, strict, and every list where one value may stand is a sweep.
 
 Axes are multiplied with each other, in the order of the file, the last one changing fastest. Axes that ``[sweep] zip``
-puts into one group go in step instead. Every ``[[case]]`` is a named set of overrides, written as the sections it changes;
-each case is swept by itself. Paths are relative to the file.
+puts into one group go in step instead. Every ``[[case]]`` is a named set of overrides, written as the sections it
+changes; each case is swept by itself. Paths are relative to the file.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""``[policy]``: when drives rest and which gear the array runs in; one model a kind. Times that are left out follow from
-the drive's break-even time, the idle period from which resting pays."""
+"""``[policy]``: when drives rest and which gear the array runs in; one model a kind. Times that are left out follow
+from the drive's break-even time, the idle period from which resting pays."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""``results.parquet``: one row per point, a column per swept parameter and per figure. The same design gives the same bytes,
-so wall time, which does not, stays in ``points.jsonl``."""
+"""``results.parquet``: one row per point, a column per swept parameter and per figure. The same design gives the same
+bytes, so wall time, which does not, stays in ``points.jsonl``."""
 
 from __future__ import annotations
 
