@@ -1,5 +1,6 @@
 //! Mean and 95th percentile of the response time agree with DiskSim 4.0's within 5 % on the array runs of the reference
 //! data, disksim/arrays: see its SOURCE.md for what was run and which traps there are.
+#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
 //! Write propagation: when copies follow, what is read meanwhile, what a full list does.
+#![allow(clippy::unwrap_used)]
 
 mod stage;
 

@@ -1,4 +1,5 @@
 //! Spinning down and up, gears, and the memory cache in front: what they do to time and energy.
+#![allow(clippy::unwrap_used)]
 
 mod stage;
 

@@ -1,5 +1,6 @@
 //! Under any layout, scheduler, policy, cache, failure and rebuild every request is answered exactly once, its times are
 //! in order, and a drive's states partition the time of the run.
+#![allow(clippy::unwrap_used)]
 
 mod stage;
 

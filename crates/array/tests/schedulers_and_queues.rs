@@ -1,4 +1,5 @@
 //! Laws of queues: the order in which requests are served and what it costs.
+#![allow(clippy::unwrap_used)]
 
 mod stage;
 

@@ -80,6 +80,14 @@ pub(super) struct Job {
 }
 
 impl Job {
+    /// Leaves nothing to be done.
+    pub fn forget_plan(&mut self) {
+        self.plan.clear();
+        self.progress.clear();
+        self.rows.clear();
+        self.left = 0;
+    }
+
     /// Brings the counts into line with a fresh plan.
     pub fn arm(&mut self) {
         let plan = &self.plan;

@@ -81,6 +81,7 @@ impl Engine {
         let scheduler = || Scheduler::new(settings.scheduler, settings.age_limit);
         let stations = drives.into_iter().map(|drive| Station::new(drive, scheduler())).collect();
         Self {
+            pending: Pending::new(settings.nvram_entries),
             settings,
             layout,
             health,
@@ -94,7 +95,6 @@ impl Engine {
             turn: 0,
             counters: Counters::default(),
             front: None,
-            pending: Pending::default(),
             parked: Vec::new(),
             released: Vec::new(),
             policy: None,

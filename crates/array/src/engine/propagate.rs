@@ -147,6 +147,8 @@ impl Engine {
             self.parked.push((reader, job));
             self.hurry(now, job);
         }
+        // It is planned anew when it goes on.
+        self.jobs[reader].forget_plan();
         self.dispatch_touched(now);
     }
 

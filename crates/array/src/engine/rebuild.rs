@@ -80,6 +80,7 @@ impl Engine {
             self.carry_out(now, job);
         }
         self.rebuild_on(now);
+        self.copy_on(now);
         for drive in 0..self.stations.len() as u16 {
             self.dispatch(now, drive);
         }

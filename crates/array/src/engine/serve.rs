@@ -21,7 +21,7 @@ impl Engine {
             }
             let Some(class) = station.next_class(now, &self.settings) else { return self.rest(now, drive) };
             let queue = &station.queues[class as usize];
-            let row = station.scheduler.pick(queue, &station.drive, now);
+            let row = station.scheduler.pick(queue, &station.drive, now, class == Class::Request);
             let owner = self.take(drive, class, row as u32);
             self.start(now, drive, owner);
         }

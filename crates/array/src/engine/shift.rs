@@ -83,7 +83,7 @@ impl Engine {
     }
 
     /// Copies what the gear lacks, as much at once as is allowed, and ends the shift when nothing is left.
-    fn copy_on(&mut self, now: ModelNs) {
+    pub(super) fn copy_on(&mut self, now: ModelNs) {
         loop {
             let Some(Gears { shift: Some(Shift::Copying { to }), copying, now: serving, .. }) = &self.gears else {
                 return;
@@ -144,7 +144,7 @@ impl Engine {
     pub(super) fn leave_low_gear(&mut self, now: ModelNs) {
         let Some(gears) = &mut self.gears else { return };
         let top = gears.sizes.len() as u8 - 1;
-        gears.shift = None;
+        gears.shift = Some(Shift::Copying { to: top });
         gears.copying = 0;
         if gears.now != top {
             for drive in 0..self.stations.len() as u16 {
@@ -152,5 +152,6 @@ impl Engine {
             }
             self.engage(now, top);
         }
+        self.share_with_steps();
     }
 }

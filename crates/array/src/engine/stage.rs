@@ -27,7 +27,7 @@ impl Engine {
         if lost {
             self.counters.lost += 1;
             self.jobs[job].served = false;
-            self.jobs[job].arm();
+            self.jobs[job].forget_plan();
             return match self.jobs[job].kind {
                 Kind::Host => self.agenda.push(now, Event::Answer { job }),
                 _ => self.jobs.free(job),

@@ -122,14 +122,14 @@ impl Scheduler {
         self.last = lba;
     }
 
-    /// The row to be served next; the queue is not empty.
-    pub fn pick(&mut self, queue: &Queue, drive: &Drive, now: ModelNs) -> usize {
+    /// The row to be served next; the queue is not empty. `ages`: the age limit holds, somebody waits for these.
+    pub fn pick(&mut self, queue: &Queue, drive: &Drive, now: ModelNs, ages: bool) -> usize {
         let oldest = queue.oldest().unwrap_or(0);
         if queue.len() == 1 {
             return oldest;
         }
         let sight = Sight { queue, drive, now };
-        if self.age_limit.is_some_and(|limit| now - queue.row(oldest).since > limit) {
+        if ages && self.age_limit.is_some_and(|limit| now - queue.row(oldest).since > limit) {
             return nearest_of_same(&sight, oldest);
         }
         let picked = match self.kind {
