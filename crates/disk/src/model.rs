@@ -28,7 +28,7 @@ impl Model {
     /// # Errors
     /// [`DiskError::Value`] where a figure is impossible; [`DiskError::Missing`] where the drive's inside is not known.
     pub fn new(spec: &DriveSpec) -> Result<Arc<Self>, DiskError> {
-        spec.power.check(&spec.name)?;
+        spec.check()?;
         let kind = match &spec.kind {
             DriveKind::HardDisk(disk) => Kind::Disk(Arc::new(DiskModel::new(spec, disk)?)),
             DriveKind::Flash(flash) => Kind::Flash(Arc::new(FlashModel::new(spec, flash)?)),

@@ -11,7 +11,7 @@ use crate::spec::{BusSpec, CacheSpec, Caching, DriveKind, DriveSpec, FastWrite, 
 const PREFETCH: [Prefetch; 5] =
     [Prefetch::None, Prefetch::Track, Prefetch::Cylinder, Prefetch::Segment, Prefetch::NextTrack];
 const FAST_WRITE: [FastWrite; 3] = [FastWrite::None, FastWrite::Sequential, FastWrite::Always];
-const CACHING: [Caching; 3] = [Caching::Off, Caching::On, Caching::OnLru];
+const CACHING: [Caching; 3] = [Caching::Off, Caching::On, Caching::On];
 
 pub(super) fn drive(text: &mut Text, block: &Block, unused: &mut Vec<Unused>) -> Result<DriveSpec, DiskError> {
     let mut fields = Fields::new(text, block)?;

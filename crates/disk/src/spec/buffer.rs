@@ -55,7 +55,7 @@ pub struct CacheSpec {
     pub read_watermark: f64,
     /// "Set watermark by reqsize": the watermarks are shares of the request, else of the segment.
     pub watermark_by_request: bool,
-    /// "Allow almost read hits"; unset in all presets, as are the next five.
+    /// "Allow almost read hits"; off in all presets, as are the next five.
     pub almost_read_hits: bool,
     /// "Allow sneaky full read hits": matters only with more than one request in the drive.
     pub sneaky_full_read_hits: bool,
@@ -109,17 +109,15 @@ impl Default for CacheSpec {
     }
 }
 
-/// "Enable caching in buffer", 0 to 2.
+/// "Enable caching in buffer".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Caching {
     /// 0: the buffer only matches speeds.
     #[default]
     Off,
-    /// 1: what it holds serves later requests.
+    /// 1: what it holds serves later requests. DiskSim knows a 2 and treats it as 1.
     On,
-    /// 2: as `On`; segments are found by the order of last use over all of them (DiskSim's file for the HP C2490A).
-    OnLru,
 }
 
 /// "Buffer continuous read", 0 to 4: how far the drive reads ahead.

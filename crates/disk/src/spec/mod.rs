@@ -7,6 +7,7 @@
 //! 3. [`Datasheet`]: a drive of which only data-sheet figures are known. Its power can be computed; it cannot be simulated.
 
 mod buffer;
+mod check;
 mod flash;
 mod hard_disk;
 mod wrap;
@@ -72,10 +73,10 @@ impl DriveSpec {
     ///
     /// # Errors
     /// [`DiskError::Toml`] with file, line and key where the text is not a specification; [`DiskError::Value`] where a
-    /// power figure cannot be.
+    /// figure cannot be.
     pub fn from_toml_named(text: &str, file: &str) -> Result<Self, DiskError> {
         let spec: Self = toml::from_str(text).map_err(|error| DiskError::toml(file, text, &error))?;
-        spec.power.check(&spec.name)?;
+        spec.check()?;
         Ok(spec)
     }
 
