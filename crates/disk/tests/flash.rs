@@ -1,5 +1,7 @@
 //! A flash drive through the public face: laws and rates.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 
 use iojoule_disk::power::PowerState;

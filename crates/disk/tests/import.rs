@@ -1,5 +1,7 @@
 //! DiskSim's parameter files: every one of the reference data is understood, and says what its provenance table says.
 
+#![allow(clippy::unwrap_used)]
+
 mod reference;
 
 use std::collections::BTreeMap;

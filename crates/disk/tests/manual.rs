@@ -1,5 +1,7 @@
 //! The manual's page on drives says what the presets are, and its example is a drive.
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 
 use iojoule_disk::power::PowerState;

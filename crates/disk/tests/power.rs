@@ -1,5 +1,7 @@
 //! Laws of power accounting, and the break-even time against the reference data.
 
+#![allow(clippy::unwrap_used)]
+
 mod reference;
 
 use iojoule_disk::DiskError;

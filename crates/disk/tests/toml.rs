@@ -1,5 +1,7 @@
 //! Drives in TOML: what is wrong with a file is said with the file, the line or the key, and the value.
 
+#![allow(clippy::unwrap_used)]
+
 use iojoule_disk::DriveSpec;
 
 const GOOD: &str = r#"

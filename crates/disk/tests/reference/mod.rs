@@ -1,6 +1,6 @@
 //! The reference data beside the project, for tests. Where the folder is absent a test ends early, unless
 //! `IOJOULE_REQUIRE_ALL` is 1.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
