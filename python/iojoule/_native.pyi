@@ -9,6 +9,7 @@ __all__ = [
     "Server",
     "SimControl",
     "TableWriter",
+    "TraceProgress",
     "__version__",
     "build_content",
     "http_closed",
@@ -18,6 +19,8 @@ __all__ = [
     "sim_run",
     "sim_sweep",
     "sim_validate",
+    "trace_convert",
+    "trace_head",
     "trace_info",
     "trace_profiles",
     "trace_synth",
@@ -83,6 +86,22 @@ class Server:
 
 def serve(root: str | PathLike[str], host: str, port: int, threads: int = 1) -> None:
     """Serve the files under `root` until a signal handler raises, or a signal ends the process."""
+
+# trace
+
+@final
+class TraceProgress:
+    """How far a conversion has come; any thread may ask while it runs."""
+
+    def __new__(cls) -> TraceProgress: ...
+    def bytes_read(self) -> int:
+        """Bytes taken from the files, before decompression."""
+
+def trace_convert(options: str, progress: TraceProgress | None = None) -> str:
+    """Block traces to one file: `{"paths": [...], "output": ..., "read": {...}, "select": {...}}`; JSON both ways."""
+
+def trace_head(options: str) -> str:
+    """The first requests of block traces: `{"paths": [...], "requests": 10, "read": {...}}`; JSON both ways."""
 
 # trace_info
 

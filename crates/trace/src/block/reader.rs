@@ -253,7 +253,7 @@ impl Reader for Merged {
         warnings.extend(self.seen.warning(format, unit, self.options.time_unit.is_some()));
         if self.inputs.iter().any(|i| i.opened.format.name != format.name) && !self.options.align_starts {
             warnings.push(
-                "inputs of different formats are merged on their own clocks; --align start lets all begin at 0".into(),
+                "inputs of different formats are merged on their own clocks; --align-starts lets all begin at 0".into(),
             );
         }
         Notes {

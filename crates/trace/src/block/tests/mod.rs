@@ -1,5 +1,6 @@
 //! Facts of the readers of block traces.
 
+mod convert;
 mod errors;
 mod golden;
 mod laws;
