@@ -20,6 +20,8 @@ pub struct Drive {
     ledger: Ledger,
     /// What the drive does when it has nothing to do: idle, low-power idle, standby or sleep.
     rest: PowerState,
+    /// When the last spin-up ended or will end.
+    up_at: ModelNs,
 }
 
 #[derive(Clone, Debug)]
@@ -35,7 +37,7 @@ impl Drive {
             Kind::Disk(with) => Motion::Disk(with.clone(), HardDisk::new(with, phase)),
             Kind::Flash(with) => Motion::Flash(with.clone(), Flash::new(with)),
         };
-        Self { model, motion, ledger: Ledger::since(ModelNs::ZERO), rest: PowerState::Idle }
+        Self { model, motion, ledger: Ledger::since(ModelNs::ZERO), rest: PowerState::Idle, up_at: ModelNs::ZERO }
     }
 
     pub fn model(&self) -> &Arc<Model> {
@@ -45,7 +47,7 @@ impl Drive {
     /// Begins a command. The last one's `ready` must not be later than `now`. A drive that does not turn spins up first;
     /// the service includes that.
     pub fn start(&mut self, now: ModelNs, command: Command) -> Service {
-        let now = if self.rest == PowerState::Idle { now } else { self.spin_up(now) };
+        let now = if self.rest == PowerState::Idle { now.max(self.up_at) } else { self.spin_up(now) };
         match &mut self.motion {
             Motion::Disk(with, disk) => disk.start(with, now, command, &mut self.ledger),
             Motion::Flash(with, flash) => flash.start(with, now, command, &mut self.ledger),
@@ -97,23 +99,28 @@ impl Drive {
 
     /// Brings the drive back to idle; when it is ready. A spin-down under way ends first.
     pub fn spin_up(&mut self, now: ModelNs) -> ModelNs {
+        if self.rest.is_spinning() {
+            self.account(now);
+            self.rest = PowerState::Idle;
+            return now;
+        }
         let begin = now.max(self.ledger.until());
         self.account(begin);
-        let was = std::mem::replace(&mut self.rest, PowerState::Idle);
-        match self.model.spec().power.spin_up {
-            Some(up) if !was.is_spinning() => {
-                let end = begin + up.time();
-                self.ledger.book(PowerState::SpinUp, end);
-                self.ledger.count_spin_up();
-                end
-            }
-            _ => begin,
-        }
+        self.rest = PowerState::Idle;
+        let Some(up) = self.model.spec().power.spin_up else { return begin };
+        self.up_at = begin + up.time();
+        self.ledger.book(PowerState::SpinUp, self.up_at);
+        self.ledger.count_spin_up();
+        self.up_at
     }
 
-    /// What the drive rests in; idle while it works.
-    pub fn power_state(&self, _now: ModelNs) -> PowerState {
-        self.rest
+    /// What the drive rests in, or on which way it is there; idle while it works.
+    pub fn power_state(&self, now: ModelNs) -> PowerState {
+        match self.rest {
+            PowerState::Idle if now < self.up_at => PowerState::SpinUp,
+            PowerState::Standby | PowerState::Sleep if now < self.ledger.until() => PowerState::SpinDown,
+            rest => rest,
+        }
     }
 
     /// Ends background work: reading ahead at once, writing when it is done; books up to then.
