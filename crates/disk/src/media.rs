@@ -127,7 +127,7 @@ impl DiskModel {
         let here = self.mechanics.angle(arm, there);
         let begin = geometry.angle_of(spot.track);
         let since = if here >= begin { here - begin } else { here + self.mechanics.rotation - begin };
-        let nth = ((u64::from(since) << 32) + spot.sector_q - 1) / spot.sector_q;
+        let nth = (u64::from(since) << 32).div_ceil(spot.sector_q);
         if first + nth < next { first + nth } else { first }
     }
 }
