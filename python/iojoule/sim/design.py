@@ -292,7 +292,11 @@ def _resolved(raw: Raw, model: type[BaseModel], base: Path) -> Raw:
     """``raw`` with its paths made relative to the file rather than to where the command is typed."""
     resolved = dict(raw)
     for name, field in model.model_fields.items():
-        if "Path" in str(field.annotation) and name in resolved:
+        given = (field.annotation, *get_args(field.annotation))
+        within = next((one for one in given if isinstance(one, type) and issubclass(one, BaseModel)), None)
+        if within is not None and isinstance(resolved.get(name), dict):
+            resolved[name] = _resolved(resolved[name], within, base)
+        elif "Path" in str(field.annotation) and name in resolved:
             value = resolved[name]
             many = [
                 str(base / one) if isinstance(one, str) else one
