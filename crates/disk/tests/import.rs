@@ -223,6 +223,22 @@ fn a_changed_disk_is_refused_at_the_line_of_the_change() {
 }
 
 #[test]
+fn a_block_count_beyond_what_the_zones_hold_is_what_the_zones_hold() {
+    let Some(folder) = folder() else { return };
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let model = read("cheetah9LP.model").replacen("17783240", "27783240", 1);
+    let files = [("main.parv", read("cheetah9LP.diskspecs")), ("cheetah9LP.model", model)];
+    let seek = ("cheetah9LP.seek", read("cheetah9LP.seek"));
+    let files: Vec<(&str, &str)> = files.iter().chain([&seek]).map(|(n, t)| (*n, t.as_str())).collect();
+    let system = of(&files).unwrap();
+    assert!(system.unused.iter().any(|u| u.key == "Block count"));
+    let spec = &system.drives[0].spec;
+    let sectors = spec.hard_disk().unwrap().sectors;
+    assert!((17_783_240..18_000_000).contains(&sectors), "{sectors}");
+    assert_eq!(iojoule_disk::Model::new(spec).unwrap().sectors(), sectors);
+}
+
+#[test]
 fn includes_that_are_missing_or_turn_in_circles_are_refused() {
     let error = refusal("# a\nsource gone.diskspecs\n");
     assert!(error.starts_with("main.parv:2: `gone.diskspecs`"), "{error}");

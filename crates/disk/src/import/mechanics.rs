@@ -31,8 +31,16 @@ pub(super) fn mechanics(text: &Text, block: &Block, unused: &mut Vec<Unused>) ->
     let mut disk = Fields::new(text, block)?;
     let surfaces = disk.whole("Number of data surfaces", 1, 1024)?;
     let cylinders = disk.whole("Number of cylinders", 1, 1 << 24)?;
-    let sectors = u64::from(disk.whole("Block count", 1, u32::MAX)?);
+    let block_count = u64::from(disk.whole("Block count", 1, u32::MAX)?);
     let layout = layout(text, disk.block("Layout Model", "dm_layout_g1")?, cylinders)?;
+    let sectors = block_count.min(layout.sectors(surfaces));
+    if sectors < block_count {
+        let key = disk.need("Block count")?;
+        if sectors == 0 {
+            return Err(disk.refuse(key, "the zones hold none"));
+        }
+        unused.push(disk.unused(key, "the zones hold fewer, and DiskSim goes by them"));
+    }
     let mut mech = Fields::new(text, disk.block("Mechanical Model", "dm_mech_g1")?)?;
     disk.finish()?;
 

@@ -138,6 +138,7 @@ pub(super) fn organisation(text: &Text, block: &Block, unused: &mut Vec<Unused>)
         f.set_aside(&["RMW vs. reconstruct"], "belongs to another redundancy scheme", unused);
     }
     let stamps = ["Time stamp interval", "Time stamp start time", "Time stamp stop time", "Time stamp file name"];
+    f.set_aside(&["Components"], "devices says it", unused);
     f.set_aside(&stamps, "statistics of DiskSim's own", unused);
     f.finish()?;
     Ok(organisation)

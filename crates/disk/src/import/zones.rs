@@ -13,6 +13,32 @@ pub(super) struct Layout {
     pub zones: Vec<Zone>,
 }
 
+impl Layout {
+    /// Sectors that can have an address: what sparing keeps back is left out. More than the "Block count" for most
+    /// disks.
+    pub fn sectors(&self, surfaces: u32) -> u64 {
+        let held = |zone: &Zone| {
+            let cylinders = i64::from(zone.last_cylinder - zone.first_cylinder) + 1;
+            let tracks = cylinders * i64::from(surfaces);
+            let (spares, slips) = (i64::from(zone.spares), zone.slips.len() as i64);
+            let kept_back = match self.sparing {
+                Sparing::None => 0,
+                Sparing::Track => spares * i64::from(zone.sectors_per_track),
+                Sparing::PerTrack => spares * tracks,
+                Sparing::PerCylinder | Sparing::PerCylinderFront => spares * cylinders,
+                Sparing::PerCylinderSlipToEnd | Sparing::PerCylinderFrontSlipToEnd => spares * cylinders + slips,
+                Sparing::AtEnd => slips,
+                // A range that the zone cuts short has its spares, too; DiskSim forgets them in its count.
+                Sparing::PerRange => spares * (cylinders as u64).div_ceil(u64::from(self.spare_range_cylinders)) as i64,
+                Sparing::PerZone => spares,
+                Sparing::PerZoneSlipToEnd => spares + slips,
+            };
+            (tracks * i64::from(zone.sectors_per_track) - i64::from(zone.empty_front) - kept_back).max(0) as u64
+        };
+        self.zones.iter().map(held).sum()
+    }
+}
+
 /// In the order of DiskSim's numbers.
 const MAPPINGS: [Mapping; 3] = [Mapping::Cylinder, Mapping::SerpentineInZone, Mapping::Serpentine];
 const SPARINGS: [Sparing; 11] = [
