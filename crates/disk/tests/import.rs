@@ -12,8 +12,11 @@ use iojoule_disk::spec::{Caching, FastWrite, HardDiskSpec, Mapping, Prefetch, Se
 use iojoule_disk::{DiskError, DriveSpec};
 use reference::reference_data;
 
+/// Name, rpm, cylinders, surfaces, sectors, zones, points of the seek curve.
+type Row = (&'static str, f64, u32, u32, u64, usize, Option<usize>);
+
 /// `shared/data/disksim/SOURCE.md`, "Disks".
-const DISKS: [(&str, f64, u32, u32, u64, usize, Option<usize>); 8] = [
+const DISKS: [Row; 8] = [
     ("atlas10k", 10025.0, 10042, 6, 17_938_986, 24, Some(138)),
     ("cheetah9LP", 10045.0, 6962, 12, 17_783_240, 11, Some(106)),
     ("barracuda", 7200.0, 5172, 5, 4_110_000, 11, Some(87)),
