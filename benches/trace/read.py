@@ -1,8 +1,9 @@
 """How fast one core reads block traces, by format, and how fast it makes the canonical table of them.
 
-Each file is a shared trace over and over, its times moved on, until it has about 100 MB; it stays in the page cache. Reading
-keeps one request in a billion, so that next to nothing is written. Do not conclude anything about compressed traces from
-it: there the decompressor sets the pace.
+Each file is a shared trace over and over, its times moved on, until it has about 100 MB; it stays in the page cache.
+Reading keeps one request in a billion, so that next to nothing is written. Rates are by processor time, which other
+work on the machine disturbs less than the wall clock. Do not conclude anything about compressed traces from it: there
+the decompressor sets the pace.
 
     python benches/trace/read.py [--rounds 3] [--megabytes 100]
 """
@@ -69,13 +70,13 @@ def main() -> None:
             asked = {"paths": [str(file)], "output": str(output), "force": True, "read": {"format": name}}
             reading, table, requests = [], [], 0
             for _ in range(given.rounds):
-                begun = time.perf_counter()
+                begun = time.process_time()
                 answer = json.loads(_native.trace_convert(json.dumps(asked | {"thin": {"one_in": 1e9}})))
-                reading.append(time.perf_counter() - begun)
+                reading.append(time.process_time() - begun)
                 requests = answer["read"]["requests"]
-                begun = time.perf_counter()
+                begun = time.process_time()
                 _native.trace_convert(json.dumps(asked))
-                table.append(time.perf_counter() - begun)
+                table.append(time.process_time() - begun)
             s = median(reading)
             print(f"{name:<8}  {size / s:9.0f}  {requests / s / 1e6:17.2f}  {size / median(table):10.0f}", flush=True)
 

@@ -86,5 +86,5 @@ def test_bad_options_are_config_errors(
 def test_a_broken_trace_is_a_config_error_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "broken.spc"
     path.write_text(SPC + "0,1,512,r,-1.0\n")
-    with pytest.raises(ConfigError, match="line 5: the timestamp is .*negative"):
+    with pytest.raises(ConfigError, match=r"line 5: the timestamp is .*negative"):
         _native.trace_head(json.dumps({"paths": [str(path)], "requests": 10}))
