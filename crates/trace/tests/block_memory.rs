@@ -1,6 +1,8 @@
 //! What a reader holds does not grow with the trace: the peak of all allocations is the same for a trace eight times as
 //! long. A binary of its own, because it counts what the whole process allocates.
 
+#![allow(clippy::unwrap_used)]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
 use std::path::Path;

@@ -39,6 +39,9 @@ fn open_sources(sources: Vec<Source>, options: &Options) -> Result<Box<dyn Reade
     if sources.is_empty() {
         return Err(TraceError::Option("no trace named".into()));
     }
+    if options.sort && options.align_starts {
+        return Err(TraceError::Option("--sort and --align-starts do not go together: sort each trace first".into()));
+    }
     let names = Names::default();
     let mut inputs = Vec::new();
     for opened in format::open_all(sources, options, &names)? {

@@ -8,7 +8,7 @@ use iojoule_units::Nanos;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{ConvertOptions, Converted, Options, Record, TraceError, WINDOW, convert, open};
+use super::super::{ConvertOptions, Converted, Options, Record, TraceError, convert, open};
 use super::laws::trace;
 use super::reference;
 
@@ -194,14 +194,6 @@ fn what_is_there_is_not_overwritten_unasked_and_an_input_never() {
 fn broken_records_that_are_skipped_are_told() {
     let (done, _) = converted(&format!("{FOUR}0,0,512,x,4.0\n"), json!({"read": {"keep_going": true}}));
     assert!(done.warnings[0].starts_with("1 broken records left out; the first: "), "{:?}", done.warnings);
-}
-
-/// Nothing of a reader grows with the trace: a long and a short one hold as many requests at once.
-#[test]
-fn the_window_bounds_what_is_held() {
-    let text: String = (0..20 * WINDOW).map(|i| format!("0,{i},512,r,{i}.0\n")).collect();
-    let mut reader = super::super::open_bytes("a.spc", text.into_bytes(), &Options::default()).unwrap();
-    assert_eq!(reader.by_ref().count(), 20 * WINDOW);
 }
 
 #[test]
