@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use iojoule_array::{Array, ArrayConfig, Completion, Request};
+use iojoule_array::{Array, ArrayConfig, Completion, Report, Request};
 use iojoule_disk::{DriveSpec, Model, import};
 use iojoule_units::{ModelNs, Nanos, SECTOR};
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::load::{Load, Warnings};
 use crate::output::{Output, Recording};
 use crate::summary::{Described, Summary};
-use crate::{Control, Ending, Machine, Policies, Reported, SimError, disksim, policies, run};
+use crate::{Control, Ending, Machine, Policies, Ran, Reported, SimError, disksim, policies, run};
 
 /// What is to be simulated. `drive` and `array` are given, or `disksim` says both.
 #[derive(Clone, Debug, Deserialize)]
@@ -134,7 +134,8 @@ pub fn simulate(job: &Job, policies: &dyn Policies, stop: &AtomicBool, control: 
     let ran = ran?;
     let (placed, web) = (source.placed(), source.web()?);
     drop(source);
-    let mut report = array.finish(ran.end);
+    let (report, end) = settled(&mut array, ran.end);
+    let (mut report, ran) = (report, Ran { end, ..ran });
     let tally = recording.close(&mut report)?;
     said.extend(warnings.taken());
     let oracle = match witness {
@@ -148,6 +149,19 @@ pub fn simulate(job: &Job, policies: &dyn Policies, stop: &AtomicBool, control: 
     let described =
         Described { drive: &spec, capacity: array.capacity() * SECTOR, placed, web, oracle, warnings: said };
     Ok(Summary::new(&ran, &tally, &report, described, began.elapsed()))
+}
+
+/// The report at the instant at which every drive has ended what it had begun: a cached write on its way to the medium, a
+/// spin-down. So the states of all drives cover the same time.
+fn settled(array: &mut Array, mut end: ModelNs) -> (Report, ModelNs) {
+    loop {
+        let report = array.finish(end);
+        let latest = report.drives.iter().map(|did| did.ledger.until()).max().unwrap_or(end);
+        if latest <= end {
+            return (report, end);
+        }
+        end = latest;
+    }
 }
 
 impl Machine for Array {
