@@ -77,9 +77,9 @@ def _devices(devices: list[dict[str, Any]]) -> list[str]:
 
 
 def _bytes(value: float) -> str:
-    """Powers of ten but for whole powers of two, as the sizes of requests mostly are."""
+    """Powers of ten, but whole KiB and MiB where it is as small as the size of a request."""
     whole = int(value)
-    if whole == value and whole % 1024 == 0 and 0 < whole < 1 << 30:
+    if whole == value and 0 < whole < 16 << 20 and whole % 1024 == 0:
         return f"{whole >> 20} MiB" if whole % (1 << 20) == 0 else f"{whole >> 10} KiB"
     for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if value >= size:

@@ -81,8 +81,8 @@ fn cello() -> SynthConfig {
         // A few blocks of a file system get most requests (Akyürek & Salem, ACM TOCS 13(2), 1995). Near the exponent at
         // which reads and writes that know nothing of each other meet as often as Table 3 says. Our assumption.
         zipf: 0.9,
-        // Blocks of the BSD file system of HP-UX, 8 KiB, and their fragments. Our assumption.
-        sizes: sizes(&[(1, 0.1), (2, 0.1), (4, 0.1), (8, 0.7)]),
+        // Blocks of the BSD file system of HP-UX, 8 KiB, and their fragments, as often as in the week of hplajw.
+        sizes: sizes(&[(1, 0.12), (2, 0.21), (4, 0.05), (8, 0.62)]),
         ..SynthConfig::default()
     }
 }
