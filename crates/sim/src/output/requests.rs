@@ -9,7 +9,7 @@ use iojoule_disk::Op;
 use iojoule_record::{ErrorClass, Phase, Request, TableWriter, request};
 use iojoule_units::SECTOR;
 
-use super::{BATCH, COMMIT_EVERY, facts};
+use super::{BATCH, COMMIT_EVERY, simulated};
 use crate::SimError;
 
 pub struct RequestsTable {
@@ -21,8 +21,8 @@ pub struct RequestsTable {
 
 impl RequestsTable {
     pub fn create(path: &Path) -> Result<Self, SimError> {
-        let schema = request::schema();
-        let table = TableWriter::create(path, schema.clone(), &facts())?;
+        let schema = simulated(&request::schema());
+        let table = TableWriter::create(path, schema.clone(), &[])?;
         Ok(Self { table, schema, rows: Vec::with_capacity(BATCH), batches: 0 })
     }
 

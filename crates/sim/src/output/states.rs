@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use iojoule_record::TableWriter;
 use iojoule_units::{ModelNs, Watts};
 
-use super::{BATCH, COMMIT_EVERY, facts};
+use super::{BATCH, COMMIT_EVERY, simulated};
 use crate::SimError;
 
 /// Version of the `states` table; raised when a column changes.
@@ -47,8 +47,8 @@ impl StatesTable {
             Field::new("watts", DataType::Float64, true),
         ];
         let version = ("iojoule.schema_version".to_owned(), SCHEMA_VERSION.to_owned());
-        let schema = Arc::new(Schema::new_with_metadata(fields, [version]));
-        let table = TableWriter::create(path, schema.clone(), &facts())?;
+        let schema = simulated(&Schema::new_with_metadata(fields, [version]));
+        let table = TableWriter::create(path, schema.clone(), &[])?;
         let names = StringArray::from(names.to_vec());
         Ok(Self { table, schema, names, rows: Vec::with_capacity(BATCH), batches: 0 })
     }
