@@ -22,13 +22,15 @@ mod shift;
 mod stage;
 mod station;
 
+use std::sync::Arc;
+
 use iojoule_disk::Drive;
 use iojoule_units::ModelNs;
 
 use crate::layout::Layout;
 use crate::policy::{Orders, Policy, Wants};
 use crate::report::{Counters, DriveReport};
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Reach, Scheduler};
 use crate::{CacheConfig, Completion, Fault, Health, Report, Request};
 use agenda::{Agenda, Event};
 use command::Commands;
@@ -78,7 +80,8 @@ impl Engine {
     pub fn new(settings: Settings, mut layout: Box<dyn Layout>, drives: Vec<Drive>) -> Self {
         let gears = layout.geared().map(|layout| Gears::of(layout));
         let health = Health::good(drives.len());
-        let scheduler = || Scheduler::new(settings.scheduler, settings.age_limit);
+        let reach = drives.first().and_then(|drive| Reach::of(drive.model())).map(Arc::new);
+        let scheduler = || Scheduler::new(settings.scheduler, settings.age_limit, reach.clone());
         let stations = drives.into_iter().map(|drive| Station::new(drive, scheduler())).collect();
         Self {
             pending: Pending::new(settings.nvram_entries),

@@ -15,16 +15,20 @@
 mod clook;
 mod fcfs;
 mod look;
+mod reach;
 mod rlook;
 mod rsatf;
 mod satf;
 mod sstf;
+
+use std::sync::Arc;
 
 use iojoule_disk::{Drive, Op, Place};
 use iojoule_units::{Lba, ModelNs, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::queue::Queue;
+pub(crate) use reach::Reach;
 
 /// A scheduler by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -71,6 +75,7 @@ pub(crate) struct Scheduler {
     sweep: Sweep,
     /// Where the last command began.
     last: Lba,
+    reach: Option<Arc<Reach>>,
 }
 
 /// What a scheduler looks at: the queue, which is not empty, and where the arm is.
@@ -104,8 +109,9 @@ impl Sight<'_> {
 }
 
 impl Scheduler {
-    pub fn new(kind: SchedulerKind, age_limit: Option<Nanos>) -> Self {
-        Self { kind, age_limit, sweep: Sweep::Up, last: Lba(0) }
+    /// `reach` is that of the drive; without it nothing is passed over.
+    pub fn new(kind: SchedulerKind, age_limit: Option<Nanos>, reach: Option<Arc<Reach>>) -> Self {
+        Self { kind, age_limit, sweep: Sweep::Up, last: Lba(0), reach }
     }
 
     pub fn kind(&self) -> SchedulerKind {
@@ -137,9 +143,9 @@ impl Scheduler {
             SchedulerKind::Sstf => sstf::pick(&sight),
             SchedulerKind::Look => look::pick(&sight, &mut self.sweep),
             SchedulerKind::Clook => clook::pick(&sight, self.last),
-            SchedulerKind::Satf => satf::pick(&sight),
+            SchedulerKind::Satf => satf::pick(&sight, self.reach.as_deref()),
             SchedulerKind::Rlook => rlook::pick(&sight, &mut self.sweep),
-            SchedulerKind::Rsatf => rsatf::pick(&sight),
+            SchedulerKind::Rsatf => rsatf::pick(&sight, self.reach.as_deref()),
         };
         picked.unwrap_or(oldest)
     }
