@@ -154,7 +154,7 @@ def _weblog(log: Weblog) -> dict[str, Any]:
     return {
         **{key: str(path.absolute()) for key, path in paths.items()},
         **_said(
-            fill=log.fill,
+            spread_bytes=log.spread,
             fragment_bytes=log.fragment,
             memory_bytes=log.memory,
             read_bytes=log.read,

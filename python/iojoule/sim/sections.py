@@ -97,7 +97,7 @@ class Weblog(_Section):
     replay: Path = Field(description="The replay table.")
     objects: Path | None = Field(None, description="The objects table; the one beside the replay table if left out.")
     tree: Path | None = Field(None, description="A table of more files, that take their room: columns path and size.")
-    fill: float | None = Field(None, gt=0, le=1, description="Files spread over this share of the array; else packed.")
+    spread: Size | None = Field(None, description="Files are spread over so much of the array; else packed.")
     fragment: Size | None = Field(None, description="Longer files lie in pieces of this size.")
     memory: Size | None = Field(None, description="Memory of the server for pages of files; 1GiB.")
     read: Size | None = Field(None, description="Bytes a read asks for; 128KiB.")

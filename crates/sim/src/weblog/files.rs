@@ -29,7 +29,7 @@ impl Files {
     pub fn place(
         files: &[(String, u64)],
         capacity: u64,
-        fill: Option<f64>,
+        spread_bytes: Option<u64>,
         fragment_bytes: Option<u64>,
         metadata: bool,
     ) -> Result<Self, SimError> {
@@ -44,14 +44,14 @@ impl Files {
             blocks = blocks.saturating_add(metadata + bytes.div_ceil(BLOCK));
         }
         let whole = capacity / (BLOCK / iojoule_units::SECTOR);
-        let room = fill.map_or(blocks, |fill| (whole as f64 * fill) as u64);
-        if blocks > room.min(whole) {
+        let room = spread_bytes.map_or(blocks, |bytes| bytes / BLOCK);
+        if blocks > room || room > whole {
             return Err(SimError::Config(format!(
-                "web load: {} files of {} bytes do not fit into {} bytes{}",
+                "web load: {} files of {} bytes do not fit into {} bytes of an array of {}",
                 files.len(),
                 blocks.saturating_mul(BLOCK),
-                room.min(whole).saturating_mul(BLOCK),
-                fill.map_or(" of the array".into(), |fill| format!(", the share {fill} of the array")),
+                room.saturating_mul(BLOCK),
+                whole.saturating_mul(BLOCK),
             )));
         }
         let fragment = fragment_bytes.map_or(u64::MAX, |bytes| bytes / BLOCK);
@@ -107,18 +107,20 @@ mod tests {
 
     #[test]
     fn files_that_do_not_fit_are_refused() {
-        let error = Files::place(&named(&[4096; 20]), 8 * 30, Some(0.5), None, false).unwrap_err().to_string();
-        assert!(error.contains("20 files of 81920 bytes do not fit into 61440 bytes"), "{error}");
+        let error = Files::place(&named(&[4096; 20]), 8 * 30, Some(15 * BLOCK), None, false).unwrap_err().to_string();
+        assert!(error.contains("20 files of 81920 bytes do not fit into 61440 bytes of an array of 122880"), "{error}");
     }
 
     proptest! {
         #[test]
         fn no_two_blocks_share_a_place_and_all_lie_in_the_room(
             sizes in prop::collection::vec(0_u64..200_000, 1..60), metadata: bool,
-            fragment in prop::option::of(1_u64..20), fill in prop::option::of(0.3_f64..1.0),
+            fragment in prop::option::of(1_u64..20), spread in prop::option::of(3100_u64..5000),
         ) {
             let sectors = 8 * 5000;
-            let placed = Files::place(&named(&sizes), sectors, fill, fragment.map(|blocks| blocks * BLOCK), metadata).unwrap();
+            let placed = Files::place(
+                &named(&sizes), sectors, spread.map(|blocks| blocks * BLOCK), fragment.map(|blocks| blocks * BLOCK), metadata,
+            ).unwrap();
             let mut seen = std::collections::BTreeSet::new();
             for number in 0..sizes.len() as u32 {
                 let file = placed.file(number).unwrap();
@@ -127,7 +129,7 @@ mod tests {
                 for block in meta.chain(data.clone()) {
                     let (place, run) = placed.place_of(file, block);
                     prop_assert!(seen.insert(place), "{} twice", place);
-                    prop_assert!(place < (5000.0 * fill.unwrap_or(1.0)) as u64);
+                    prop_assert!(place < spread.unwrap_or(5000));
                     if run > 1 && block + 1 < data.end {
                         prop_assert_eq!(placed.place_of(file, block + 1).0, place + 1);
                     }

@@ -36,9 +36,8 @@ pub struct WebLoad {
     pub objects: Option<PathBuf>,
     /// More files, that nobody asks for but that take their room: a table with the columns `path` and `size`.
     pub tree: Option<PathBuf>,
-    /// Share of the array, from its start, over which the files are spread evenly; packed one behind the other unless
-    /// given.
-    pub fill: Option<f64>,
+    /// Part of the array, from its start, over which the files are spread evenly; packed one behind the other unless given.
+    pub spread_bytes: Option<u64>,
     /// Files longer than this lie in pieces of it, each with its share of the free room behind it; whole unless given.
     pub fragment_bytes: Option<u64>,
     /// Memory for pages of files.
@@ -87,9 +86,6 @@ impl WebLoad {
         }
         if self.reads_ahead == 0 {
             return refuse("reads_ahead is at least 1".into());
-        }
-        if self.fill.is_some_and(|fill| !(fill > 0.0 && fill <= 1.0)) {
-            return refuse("fill is above 0 and at most 1".into());
         }
         if self.access_times_ns.is_some_and(|ns| ns <= 0) {
             return refuse("access_times_ns is above 0".into());

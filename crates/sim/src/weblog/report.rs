@@ -21,6 +21,7 @@ pub struct WebReport {
     pub latency_ms: Figures,
     /// From arrival to the last.
     pub completion_ms: Figures,
+    /// Of the files' data, to the same requests.
     pub bytes: u64,
     /// Blocks of 4 KiB asked for, and those of them that memory held.
     pub blocks: u64,

@@ -62,7 +62,7 @@ impl WebSource {
             return Err(SimError::Config(format!("speed must be above 0, not {speed}")));
         }
         let listed = files(&load.objects(), load.tree.as_deref())?;
-        let placed = Files::place(&listed, capacity, load.fill, load.fragment_bytes, load.metadata)?;
+        let placed = Files::place(&listed, capacity, load.spread_bytes, load.fragment_bytes, load.metadata)?;
         Ok(Self {
             rows: Rows::open(&load.replay)?,
             speed,

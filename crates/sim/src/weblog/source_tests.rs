@@ -76,7 +76,7 @@ fn served(log: &str, change: impl FnOnce(&mut WebLoad), speed: f64) -> (WebRepor
         replay,
         objects: None,
         tree: None,
-        fill: Some(0.5),
+        spread_bytes: Some(4 << 30),
         fragment_bytes: None,
         memory_bytes: 1 << 30,
         read_bytes: 128 * 1024,
