@@ -3,7 +3,8 @@
 
 use iojoule_units::Lba;
 
-use crate::spec::{DriveSpec, HardDiskSpec, Mapping, Sparing, Zone};
+use crate::spec::{DriveSpec, HardDiskSpec, Zone};
+use crate::zone_runs::{runs, turn};
 use crate::{DiskError, Place};
 
 /// A run of addresses on one track. Runs follow each other in the order of addresses without gaps.
@@ -25,6 +26,8 @@ pub struct Geometry {
     rotation: u32,
     sectors: u64,
     zones: Vec<ZoneIndex>,
+    /// First addresses of the zones.
+    zone_firsts: Vec<u64>,
     /// One entry more than there are tracks: the last holds the address behind the end.
     tracks: Vec<Entry>,
     /// `(track, slot)` of slipped sectors within tracks, rising; a slot counts from the track's first address.
@@ -66,7 +69,8 @@ pub(crate) struct Spot {
 impl Geometry {
     /// Resolves the zones of `disk`; `rotation` in ns.
     pub(crate) fn new(spec: &DriveSpec, disk: &HardDiskSpec, rotation: u32) -> Result<Self, DiskError> {
-        let mut built = Self { rotation, sectors: 0, zones: Vec::new(), tracks: Vec::new(), holes: Vec::new() };
+        let (zones, zone_firsts, tracks, holes) = Default::default();
+        let mut built = Self { rotation, sectors: 0, zones, zone_firsts, tracks, holes };
         for (number, zone) in disk.zones.iter().enumerate() {
             let refuse = |key: &str, value: String, why: &str| DiskError::Value {
                 drive: spec.name.clone(),
@@ -138,6 +142,7 @@ impl Geometry {
         while self.zones.last().is_some_and(|zone| zone.first >= sectors) {
             self.zones.pop();
         }
+        self.zone_firsts = self.zones.iter().map(|zone| zone.first).collect();
         let tracks = self.tracks.len() as u32;
         self.holes.retain(|(track, _)| *track < tracks);
         self.tracks.push(Entry { first: sectors, angle: 0, cylinder: 0, zone: 0, holed: false });
@@ -202,7 +207,9 @@ impl Geometry {
     #[inline]
     fn index_of(&self, lba: u64) -> u32 {
         let lba = lba.min(self.sectors - 1);
-        let zone = &self.zones[self.zones.partition_point(|zone| zone.first <= lba) - 1];
+        // Counting all of a few zones is quicker than a search whose branches nothing predicts.
+        let zones: usize = self.zone_firsts.iter().map(|first| usize::from(*first <= lba)).sum();
+        let zone = &self.zones[zones - 1];
         // Slips are few: the guess is right or a neighbour is.
         let guess = zone.first_track + (((lba - zone.first) * zone.density) >> 32) as u32;
         let mut index = guess as usize;
@@ -290,151 +297,5 @@ impl Geometry {
             passed += 1;
         }
         passed
-    }
-}
-
-/// Addresses on one physical track: they begin at `slot`, and skip `holes`.
-struct Run {
-    /// Counted from the zone's start in the order of addresses.
-    track: u32,
-    slot: u32,
-    sectors: u32,
-    holes: Vec<u32>,
-}
-
-/// The tracks of a zone that hold addresses.
-fn runs(disk: &HardDiskSpec, zone: &Zone) -> Vec<Run> {
-    let per_track = zone.sectors_per_track;
-    let tracks = (zone.last_cylinder - zone.first_cylinder + 1) * disk.surfaces;
-    let bad_tracks = matches!(disk.sparing, Sparing::Track);
-    let mut slips = zone.slips.clone();
-    slips.sort_unstable();
-    slips.dedup();
-    let (mut dead, mut left) = (u64::from(zone.empty_front), addresses(disk, zone, tracks, slips.len() as u64));
-    let group = match disk.sparing {
-        Sparing::PerTrack => 1,
-        Sparing::PerRange => disk.spare_range_cylinders.max(1) * disk.surfaces,
-        Sparing::None | Sparing::Track | Sparing::AtEnd | Sparing::PerZone | Sparing::PerZoneSlipToEnd => tracks,
-        _ => disk.surfaces,
-    };
-    let (mut made, mut track) = (Vec::new(), 0);
-    while track < tracks && left > 0 {
-        let end = (track + group).min(tracks);
-        let slots = u64::from(end - track) * u64::from(per_track);
-        // What a group may hold: everything where the zone's total is what limits it.
-        let (from, mut room) = match disk.sparing {
-            Sparing::PerTrack | Sparing::PerCylinder | Sparing::PerRange => {
-                (0, slots.saturating_sub(u64::from(zone.spares)))
-            }
-            Sparing::PerCylinderSlipToEnd => (0, slots.saturating_sub(u64::from(zone.spares))),
-            Sparing::PerCylinderFront | Sparing::PerCylinderFrontSlipToEnd => {
-                (u64::from(zone.spares), slots.saturating_sub(u64::from(zone.spares)))
-            }
-            _ => (0, slots),
-        };
-        let slips_take_room =
-            matches!(disk.sparing, Sparing::PerCylinderSlipToEnd | Sparing::PerCylinderFrontSlipToEnd);
-        let start = u64::from(track) * u64::from(per_track);
-        for t in track..end {
-            if bad_tracks && slips.binary_search(&t).is_ok() {
-                continue;
-            }
-            let base = u64::from(t) * u64::from(per_track);
-            let low = (from.saturating_sub(base - start)).min(u64::from(per_track)) as u32;
-            let begin = slips.partition_point(|slip| u64::from(*slip) < base);
-            let slipped =
-                !bad_tracks && slips.get(begin).is_some_and(|slip| u64::from(*slip) < base + u64::from(per_track));
-            let mut run = Run { track: t, slot: low, sectors: 0, holes: Vec::new() };
-            if !slipped {
-                let usable = u64::from(per_track - low).min(room);
-                room -= usable;
-                let skipped = usable.min(dead);
-                dead -= skipped;
-                run.slot += skipped as u32;
-                run.sectors = (usable - skipped).min(left) as u32;
-                left -= u64::from(run.sectors);
-            } else {
-                for slot in low..per_track {
-                    if room == 0 || left == 0 {
-                        break;
-                    }
-                    if slips.binary_search(&((base + u64::from(slot)) as u32)).is_ok() {
-                        if run.sectors > 0 {
-                            run.holes.push(slot);
-                        }
-                        room -= u64::from(slips_take_room);
-                        continue;
-                    }
-                    room -= 1;
-                    if dead > 0 {
-                        dead -= 1;
-                        continue;
-                    }
-                    if run.sectors == 0 {
-                        run.slot = slot;
-                    }
-                    run.sectors += 1;
-                    left -= 1;
-                }
-            }
-            if run.sectors > 0 {
-                made.push(run);
-            }
-        }
-        track = end;
-    }
-    made
-}
-
-/// How many addresses a zone of `tracks` tracks holds.
-fn addresses(disk: &HardDiskSpec, zone: &Zone, tracks: u32, slips: u64) -> u64 {
-    let (tracks, spares, per_track) = (u64::from(tracks), u64::from(zone.spares), u64::from(zone.sectors_per_track));
-    let cylinders = tracks / u64::from(disk.surfaces);
-    let kept = match disk.sparing {
-        Sparing::None => 0,
-        Sparing::Track => spares * per_track,
-        Sparing::PerTrack => spares * tracks,
-        Sparing::PerCylinder | Sparing::PerCylinderFront => spares * cylinders,
-        Sparing::PerCylinderSlipToEnd | Sparing::PerCylinderFrontSlipToEnd => spares * cylinders + slips,
-        Sparing::AtEnd => slips,
-        Sparing::PerRange => spares * (cylinders / u64::from(disk.spare_range_cylinders.max(1))),
-        Sparing::PerZone => spares,
-        Sparing::PerZoneSlipToEnd => spares + slips,
-    };
-    (tracks * per_track).saturating_sub(kept + u64::from(zone.empty_front))
-}
-
-/// How far slot 0 of a zone's track is turned from the index mark, in sectors of that zone.
-fn turn(disk: &HardDiskSpec, zone: &Zone, track: u32) -> f64 {
-    let (cylinder, surface) = (track / disk.surfaces, track % disk.surfaces);
-    let switches = surface + (disk.surfaces - 1) * cylinder;
-    // In these schemes a slip moves everything behind it, skews included.
-    let behind = match disk.sparing {
-        Sparing::PerTrack => Some(track),
-        Sparing::PerCylinder
-        | Sparing::PerCylinderFront
-        | Sparing::PerCylinderSlipToEnd
-        | Sparing::PerCylinderFrontSlipToEnd => Some(cylinder * disk.surfaces),
-        _ => None,
-    };
-    let pushed = behind.map_or(0, |tracks| {
-        let cut = u64::from(tracks) * u64::from(zone.sectors_per_track);
-        zone.slips.iter().filter(|slip| u64::from(**slip) < cut).count()
-    });
-    zone.first_sector_offset
-        + f64::from(switches) * zone.track_skew
-        + f64::from(cylinder) * zone.cylinder_skew
-        + pushed as f64
-}
-
-impl Mapping {
-    /// Whether addresses of this cylinder run from the last surface to the first. The order of addresses over tracks is
-    /// the same in all schemes; which head reads them only matters for whether a change of cylinder changes heads.
-    pub fn reversed(self, cylinder: u32, zone_first: u32) -> bool {
-        match self {
-            Mapping::Cylinder => false,
-            Mapping::SerpentineInZone => (cylinder - zone_first) % 2 == 1,
-            Mapping::Serpentine => cylinder % 2 == 1,
-        }
     }
 }

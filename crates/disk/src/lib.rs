@@ -22,6 +22,7 @@ mod seek;
 pub mod spec;
 mod timing;
 pub mod validate;
+mod zone_runs;
 
 pub use command::{Command, Op, Place, Service};
 pub use drive::Drive;

@@ -1,4 +1,5 @@
 //! What holds of every hard disk, whatever its figures and whatever is asked of it.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,5 +1,6 @@
 //! Seven real disks: the model against what was measured on them, and against what DiskSim 4.0 makes of the same
 //! parameter files. Bounds are DiskSim's own distances in `reference/validation.csv`.
+#![allow(clippy::unwrap_used)]
 
 mod reference;
 

@@ -1,4 +1,5 @@
 //! A single disk under Poisson load, first come first served, against DiskSim 4.0: `arrays/expected.csv`.
+#![allow(clippy::unwrap_used)]
 
 mod reference;
 
