@@ -45,7 +45,7 @@ pub struct Piece {
     pub copies: (u32, u32),
 }
 
-/// The pieces of one request, in the order of their stages. A buffer to be used again, so that planning allocates nothing.
+/// The pieces of one request, in any order. A buffer to be used again, so that planning allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub pieces: Vec<Piece>,

@@ -20,7 +20,7 @@ pub struct DriveReport {
     pub commands: u64,
     /// Time with a command in service.
     pub busy: Nanos,
-    /// Failed at the end.
+    /// Out of service at the end. While a drive has failed it is booked as before: it stays in its slot.
     pub failed: bool,
 }
 

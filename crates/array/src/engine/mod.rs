@@ -181,13 +181,13 @@ impl Engine {
     }
 
     pub fn finish(&mut self, now: ModelNs) -> Report {
-        let drives = self.stations.iter_mut().map(|station| {
+        let drives = self.stations.iter_mut().zip(&self.health.failed).map(|(station, failed)| {
             station.drive.account(now);
             DriveReport {
                 ledger: station.drive.ledger().clone(),
                 commands: station.commands,
                 busy: station.busy_by(now),
-                failed: station.failed(),
+                failed: *failed,
             }
         });
         let drives = drives.collect();

@@ -30,7 +30,7 @@ impl Engine {
         let failed = self.health.failed[fault.drive as usize];
         match fault.kind {
             FaultKind::Fail if !failed || self.rebuild_of(fault.drive) => self.fail(now, fault.drive),
-            FaultKind::Replace if failed => self.replace(now, fault.drive),
+            FaultKind::Replace if failed && !self.waiting_for_rebuild.contains(&fault.drive) => self.replace(now, fault.drive),
             FaultKind::Fail | FaultKind::Replace => {}
         }
     }
@@ -178,7 +178,7 @@ impl Engine {
         self.rebuild_on(now);
     }
 
-    /// The rebuild has ended. Where nothing could restore the drive it serves as an empty one that is not read.
+    /// The rebuild has ended. A drive that nothing could restore stays out of service.
     fn rebuilt(&mut self, now: ModelNs, good: bool) {
         let Some(rebuild) = self.rebuild.take() else { return };
         self.health.rebuilding = None;
