@@ -1,5 +1,5 @@
-"""``iojoule trace synth``: the traces of Table 3 of the SR-Array paper at their full lengths, measured by ``trace info``,
-and beside a plain loop."""
+"""``iojoule trace synth``: the traces of Table 3 of the SR-Array paper at full length, measured by ``trace info``, and
+beside a plain loop."""
 
 from __future__ import annotations
 

@@ -9,6 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from iojoule.cli.trace_convert import To
+from iojoule.cli.trace_options import Json
+
 
 class Profile(StrEnum):
     """The traces of Table 3 of Yu et al., OSDI 2000."""
@@ -19,7 +22,8 @@ class Profile(StrEnum):
 
 
 def synth(
-    output: Annotated[Path, typer.Option("-o", "--output", help="The trace, a Parquet table.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The trace; its name tells the format.")],
+    to: Annotated[To | None, typer.Option(help="Format written, where the name does not tell it.")] = None,
     profile: Annotated[Profile | None, typer.Option(help="What is not given below is this trace's.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 0,
     scale_rate: Annotated[float | None, typer.Option(help="2 halves the times between arrivals.")] = None,
@@ -45,7 +49,7 @@ def synth(
     zipf: Annotated[float | None, typer.Option(help="Exponent of Zipf's law over regions; 0 is uniform.")] = None,
     sizes: Annotated[str | None, typer.Option(help="Request sizes and weights: 8KiB or 2KiB:0.5,8KiB:0.5.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Write a block trace with given rate, shares, seek locality and burstiness, or one like a published trace.
 
@@ -81,10 +85,13 @@ def synth(
     asked = {
         "output": str(output),
         "force": force,
+        "to": None if to is None else to.value,
         "profile": None if profile is None else profile.value,
         "changes": given,
     }
     answer: dict[str, Any] = loads(_native.trace_synth(dumps(asked)))
+    for warning in answer["warnings"]:
+        console.say(f"warning: {warning}")
     if json:
         console.document(answer)
     else:

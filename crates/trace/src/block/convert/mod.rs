@@ -4,7 +4,7 @@
 
 mod fit;
 mod layout;
-mod out;
+pub(super) mod out;
 mod select;
 mod thin;
 

@@ -71,26 +71,30 @@ impl Sink {
         if let Some(same) = options.paths.iter().find(|path| *path == target) {
             return Err(TraceError::Option(format!("{}: the output is an input", same.display())));
         }
+        let sources: Vec<String> = options.paths.iter().map(|p| p.display().to_string()).collect();
+        let source = serde_json::json!({ "files": sources, "format": options.read.format }).to_string();
+        let devices = match places.last() {
+            Some(last) => serde_json::json!([{ "number": 0, "bytes": last.first_byte + last.bytes }]),
+            None => serde_json::json!(
+                options
+                    .read
+                    .device_bytes
+                    .iter()
+                    .map(|(n, b)| serde_json::json!({ "number": n, "bytes": b }))
+                    .collect::<Vec<_>>()
+            ),
+        };
+        let devices = if options.fit.is_some() { serde_json::json!([]) } else { devices };
+        let metadata = [("iojoule.source", source), ("iojoule.devices", devices.to_string())];
+        Self::new(to, target, &metadata.map(|(key, value)| (key.to_owned(), value)), options.force)
+    }
+
+    /// `metadata` is for those formats that can hold it, as [`Writer::create`] takes it.
+    pub fn new(to: To, target: &Path, metadata: &[(String, String)], force: bool) -> Result<Self, TraceError> {
         if to == To::Parquet {
-            let sources: Vec<String> = options.paths.iter().map(|p| p.display().to_string()).collect();
-            let source = serde_json::json!({ "files": sources, "format": options.read.format }).to_string();
-            let devices = match places.last() {
-                Some(last) => serde_json::json!([{ "number": 0, "bytes": last.first_byte + last.bytes }]),
-                None => serde_json::json!(
-                    options
-                        .read
-                        .device_bytes
-                        .iter()
-                        .map(|(n, b)| serde_json::json!({ "number": n, "bytes": b }))
-                        .collect::<Vec<_>>()
-                ),
-            };
-            let devices = if options.fit.is_some() { serde_json::json!([]) } else { devices };
-            let metadata = [("iojoule.source", source), ("iojoule.devices", devices.to_string())];
-            let metadata = metadata.map(|(key, value)| (key.to_owned(), value));
-            return Ok(Self::Table(Box::new(Writer::create(target, &metadata, options.force)?)));
+            return Ok(Self::Table(Box::new(Writer::create(target, metadata, force)?)));
         }
-        let staged = Staged::new(target, options.force)?;
+        let staged = Staged::new(target, force)?;
         let failed = |e| TraceError::io(target, e);
         let mut file = BufWriter::with_capacity(1 << 18, File::create_new(&staged.temporary).map_err(failed)?);
         match to {
@@ -99,7 +103,8 @@ impl Sink {
             To::Disksim | To::Parquet => Ok(()),
         }
         .map_err(failed)?;
-        let text = Text { to, staged, target: target.clone(), file, opened: BTreeSet::new(), last_us: 0, rounded: 0 };
+        let text =
+            Text { to, staged, target: target.to_owned(), file, opened: BTreeSet::new(), last_us: 0, rounded: 0 };
         Ok(Self::Text(Box::new(text)))
     }
 

@@ -1,4 +1,4 @@
-//! A synthetic trace as a canonical table.
+//! A synthetic trace as a file, in any format that traces are converted to.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Synth, SynthConfig};
 use crate::block::TraceError;
-use crate::block::table::Writer;
+use crate::block::convert::To;
+use crate::block::convert::out::Sink;
 
 /// Records between two looks at the request to stop.
 const LOOK: u64 = 1 << 16;
@@ -20,6 +21,9 @@ pub struct SynthOptions {
     pub output: PathBuf,
     #[serde(default)]
     pub force: bool,
+    /// What is written; the name of the output tells it where this is absent.
+    #[serde(default)]
+    pub to: Option<To>,
     /// One of [`super::PROFILES`].
     #[serde(default)]
     pub profile: Option<String>,
@@ -37,10 +41,12 @@ pub struct Synthesised {
     pub duration_s: f64,
     /// Read and written.
     pub bytes: u128,
+    /// What the format could not say.
+    pub warnings: Vec<String>,
     pub config: SynthConfig,
 }
 
-/// Writes the table under a temporary name and moves it into place. The configuration goes into the table's metadata, as
+/// Writes the trace under a temporary name and moves it into place. The configuration goes into a table's metadata, as
 /// `iojoule.source`.
 ///
 /// # Errors
@@ -52,7 +58,8 @@ pub fn synth(options: &SynthOptions, stop: &AtomicBool) -> Result<Synthesised, T
     let devices = json!([{ "number": 0, "bytes": config.data_bytes / 512 * 512 }]);
     let metadata = [("iojoule.source", source), ("iojoule.devices", devices)];
     let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_string()));
-    let mut writer = Writer::create(&options.output, &metadata, options.force)?;
+    let to = To::choose(options.to, &options.output)?;
+    let mut sink = Sink::new(to, &options.output, &metadata, options.force)?;
     let (mut ios, mut bytes, mut last) = (0, 0, 0.0);
     for record in trace {
         if ios % LOOK == 0 && stop.load(Ordering::Relaxed) {
@@ -61,8 +68,9 @@ pub fn synth(options: &SynthOptions, stop: &AtomicBool) -> Result<Synthesised, T
         ios += 1;
         bytes += u128::from(record.bytes);
         last = record.at.as_secs_f64();
-        writer.push(record)?;
+        // Reads and writes of whole sectors can be said in every format.
+        sink.push(&record)?;
     }
-    writer.close()?;
-    Ok(Synthesised { output: options.output.clone(), ios, duration_s: last, bytes, config })
+    let warnings = sink.close()?;
+    Ok(Synthesised { output: options.output.clone(), ios, duration_s: last, bytes, warnings, config })
 }
