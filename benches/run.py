@@ -9,6 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 BENCHES = {
     "trace/read": "block traces by format, one core",
+    "trace/info": "block traces drawn and measured, one core; memory against length",
     "weblog/run": "parser against goaccess, one core",
     "http/replay": "replay at 5,000 requests/s Poisson against nginx: stretch, lateness, processor",
     "http/closed": "closed loop against wrk, every request recorded",
