@@ -43,6 +43,15 @@ fn lost(reason: impl std::fmt::Display) -> Stop {
 impl Table {
     fn open(path: &Path) -> Result<Self, Stop> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(lost)?;
+        let length = std::fs::metadata(path)?.len();
+        for column in builder.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+            // The library panics on what is negative here, and a length is believed before anything is read.
+            let start = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
+            let end = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
+            if end.and_then(|(start, size)| start.checked_add(size)).is_none_or(|end| end > length) {
+                return Err(lost("a column lies outside the file; the table is damaged"));
+            }
+        }
         let wanted = schema();
         let found = builder.schema();
         let matches = wanted.fields().len() == found.fields().len()
@@ -101,15 +110,23 @@ fn rows(batch: &RecordBatch, into: &mut Vec<Record>) -> Result<(), Stop> {
     Ok(())
 }
 
+/// The library asserts on some damage instead of telling it.
+fn next_batch(batches: &mut ParquetRecordBatchReader) -> Result<Option<RecordBatch>, Stop> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| batches.next())) {
+        Ok(batch) => batch.transpose().map_err(lost),
+        Err(_) => Err(lost("the pages of the table are damaged")),
+    }
+}
+
 impl Parse for Table {
     #[inline]
     fn next(&mut self) -> Result<Option<Record>, Stop> {
         while self.next == self.rows.len() {
             self.rows.clear();
             self.next = 0;
-            match self.batches.next() {
+            match next_batch(&mut self.batches)? {
                 None => return Ok(None),
-                Some(batch) => rows(&batch.map_err(lost)?, &mut self.rows)?,
+                Some(batch) => rows(&batch, &mut self.rows)?,
             }
         }
         let record = self.rows[self.next];

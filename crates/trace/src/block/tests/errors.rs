@@ -150,3 +150,11 @@ fn a_parquet_file_of_other_columns_names_them() {
     let message = read_with(&path, &of_format("parquet")).unwrap_err().to_string();
     assert!(message.contains("at its beginning"), "{message}");
 }
+
+/// Found by fuzzing: a footer with a negative place of a column.
+#[test]
+fn a_parquet_file_whose_footer_points_outside_is_damaged() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/trace_table/negative_column.parquet");
+    let message = read_with(std::path::Path::new(path), &Options::default()).unwrap_err().to_string();
+    assert!(message.contains("a column lies outside the file; the table is damaged"), "{message}");
+}
