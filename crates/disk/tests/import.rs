@@ -136,6 +136,17 @@ fn the_bus_of_a_parv_belongs_to_its_drives() {
 }
 
 #[test]
+fn a_drive_alone_takes_the_bus_of_the_system_beside_it_and_says_so() {
+    let Some(folder) = folder() else { return };
+    let spec = import::disksim(&folder.join("hp_c2247a.diskspecs"), None).unwrap();
+    assert_eq!(spec.hard_disk().unwrap().bus.read_sector_ms, 0.1701);
+    assert!(spec.source["disk.bus"].ends_with("hp_c2247a.parv, beside it"));
+    let alone = import::disksim(&folder.join("hp_c2249a.diskspecs"), None).unwrap();
+    assert_eq!(alone.hard_disk().unwrap().bus.read_sector_ms, 0.0);
+    assert!(alone.source["disk.bus"].starts_with("none"));
+}
+
+#[test]
 fn eighteen_devices_of_the_ascii_trace_have_their_drives() {
     let Some(folder) = folder() else { return };
     let system = import::system(&folder.join("ascii.parv")).unwrap();

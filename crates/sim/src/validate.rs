@@ -24,6 +24,8 @@ pub struct Validate {
 #[derive(Clone, Debug, Serialize)]
 pub struct Validation {
     pub drive: String,
+    /// Where the drive's bus comes from, if not from the file itself: a DiskSim drive alone has none.
+    pub bus: Option<String>,
     #[serde(flatten)]
     pub all: Compared,
     pub reads: Option<Compared>,
@@ -70,7 +72,8 @@ pub fn validate(asked: &Validate) -> Result<Validation, SimError> {
         Compared::of(&pick(&measured), &pick(&simulated))
     };
     let all = of(None).ok_or_else(|| SimError::Config(format!("{}: no requests", asked.trace.display())))?;
-    Ok(Validation { drive: spec.name, all, reads: of(Some(Op::Read)), writes: of(Some(Op::Write)) })
+    let bus = spec.source.get("disk.bus").cloned();
+    Ok(Validation { drive: spec.name, bus, all, reads: of(Some(Op::Read)), writes: of(Some(Op::Write)) })
 }
 
 impl Compared {

@@ -28,6 +28,7 @@ pub use organisation::{Addressing, CopyChoice, Organisation, ParityRotation, Red
 pub use queue::Scheduling;
 pub use system::{DeviceMap, Driver, System, SystemDrive};
 
+use crate::spec::DriveKind;
 use crate::{DiskError, DriveSpec};
 
 /// Everything a DiskSim file says: one `.parv`, or the drives of a `.diskspecs`.
@@ -53,9 +54,29 @@ pub fn system_from(files: &dyn Files, path: &Path, search: &[PathBuf]) -> Result
 
 /// The drive of a DiskSim file: the one called `name` (of its kind or its instance), or the only kind there is.
 ///
+/// A `.diskspecs` says nothing of the bus. Where the `.parv` of the same name stands beside it and has a drive of that
+/// kind, its bus is taken, and the drive's sources say so; otherwise they say that the bus costs no time.
+///
 /// # Errors
 /// As [`system`]; [`DiskError::File`] where `name` is not there or several kinds are.
 pub fn disksim(path: &Path, name: Option<&str>) -> Result<DriveSpec, DiskError> {
+    let mut spec = named(path, name)?;
+    if path.extension().is_some_and(|end| end == "diskspecs") {
+        let whole = path.with_extension("parv");
+        let placed = if whole.is_file() { Some(named(&whole, Some(&spec.name))?) } else { None };
+        let source = match (&mut spec.kind, placed.map(|drive| drive.kind)) {
+            (DriveKind::HardDisk(disk), Some(DriveKind::HardDisk(placed))) => {
+                disk.bus = placed.bus;
+                format!("{}, beside it", whole.display())
+            }
+            _ => format!("none: {} is not there, so the bus is taken to cost no time", whole.display()),
+        };
+        spec.source.insert("disk.bus".into(), source);
+    }
+    Ok(spec)
+}
+
+fn named(path: &Path, name: Option<&str>) -> Result<DriveSpec, DiskError> {
     let drives = system(path)?.drives;
     let names: std::collections::BTreeSet<&str> = drives.iter().map(|d| d.spec.name.as_str()).collect();
     let listed = names.iter().copied().collect::<Vec<_>>().join(", ");
