@@ -41,9 +41,12 @@ impl HardDisk {
     }
 
     pub(crate) fn start(&mut self, with: &DiskModel, now: ModelNs, command: Command, book: &mut Ledger) -> Service {
-        let stopped = self.settle(with, now, book);
-        book.book(crate::PowerState::Idle, now);
+        let mut stopped = self.settle(with, now, book);
         let extent = Extent { lba: command.lba.0, sectors: command.sectors, on_track: command.on_track };
+        if with.read_ahead_min > 0 {
+            stopped = self.read_the_least(with, stopped, command.op, extent, book);
+        }
+        book.book(crate::PowerState::Idle, now);
         let now = now + with.timing.per_request;
         let (done, cached) = match command.op {
             Op::Read => self.read(with, now, stopped, extent, book),
@@ -75,6 +78,33 @@ impl HardDisk {
                     Progress::GoesOn(end) => end,
                 }
             }
+        }
+    }
+
+    /// Reads ahead what must be read before a command may stop it; when the arm could be taken then.
+    fn read_the_least(
+        &mut self,
+        with: &DiskModel,
+        stopped: ModelNs,
+        op: Op,
+        extent: Extent,
+        book: &mut Ledger,
+    ) -> ModelNs {
+        let Work::ReadingAhead(ahead) = &mut self.work else { return stopped };
+        let serves = op == Op::Read
+            && matches!(
+                self.cache.find(&with.rules, extent.lba, extent.sectors),
+                Hit::Whole(segment) | Hit::Partial(segment) if segment == ahead.segment
+            );
+        if serves || ahead.next >= ahead.least {
+            return stopped;
+        }
+        ahead.limit = ahead.least.min(ahead.limit);
+        let progress = ahead.advance(with, &mut self.arm, ModelNs::NEVER, &mut |state, to| book.book(state, to));
+        self.cache.extend(&with.rules, ahead.segment, ahead.next);
+        self.work = Work::Rest;
+        match progress {
+            Progress::Ended(at) | Progress::GoesOn(at) => at.max(stopped),
         }
     }
 
@@ -163,7 +193,10 @@ impl HardDisk {
         if with.over_requested {
             self.cache.drop_front(segment, end);
         }
-        self.work = Work::ReadingAhead(ReadAhead::new(segment, end, at, limit));
+        let least = (end + with.read_ahead_min).min(with.mechanics.geometry.sectors());
+        let mut ahead = ReadAhead::new(segment, end, at, limit.max(least));
+        ahead.least = least;
+        self.work = Work::ReadingAhead(ahead);
     }
 
     fn write(

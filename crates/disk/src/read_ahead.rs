@@ -16,6 +16,8 @@ pub(crate) struct ReadAhead {
     /// When the one before it had been read, or the arm was over a new track.
     pub at: ModelNs,
     pub limit: u64,
+    /// Up to this address it is not to be stopped by a command that finds nothing in its segment.
+    pub least: u64,
     /// When the arm is (or was) over the track.
     there: ModelNs,
 }
@@ -31,7 +33,7 @@ pub(crate) enum Progress {
 
 impl ReadAhead {
     pub(crate) fn new(segment: usize, next: u64, at: ModelNs, limit: u64) -> Self {
-        Self { segment, next, at, limit, there: at }
+        Self { segment, next, at, limit, least: next, there: at }
     }
 
     /// Goes on to `now`.

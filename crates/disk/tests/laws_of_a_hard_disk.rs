@@ -159,3 +159,21 @@ proptest! {
         prop_assert!((service.done - ModelNs::ZERO).0 <= 2 * rotation + rotation / 8 + 11_000_000);
     }
 }
+
+#[test]
+fn a_read_elsewhere_waits_until_the_least_has_been_read_ahead() {
+    let waits = |least: u32| {
+        let mut spec = spec("cheetah9LP");
+        if let DriveKind::HardDisk(disk) = &mut spec.kind {
+            disk.cache.read_ahead_min_sectors = least;
+        }
+        let mut drive = Drive::new(Model::new(&spec).unwrap(), Nanos::ZERO);
+        let read = |lba| Command { op: Op::Read, lba: Lba(lba), sectors: 8, on_track: false };
+        let first = drive.start(ModelNs::ZERO, read(0)).ready;
+        drive.start(first, read(9_000_000));
+        drive.ledger().dwell(PowerState::Read)
+    };
+    let rotation = Nanos(5_973_121);
+    assert!(waits(200) > waits(0) + Nanos(rotation.0 / 2), "200 of 254 sectors of a track");
+    assert!(waits(0) < Nanos(rotation.0 / 4));
+}
