@@ -30,7 +30,9 @@ impl Engine {
         let failed = self.health.failed[fault.drive as usize];
         match fault.kind {
             FaultKind::Fail if !failed || self.rebuild_of(fault.drive) => self.fail(now, fault.drive),
-            FaultKind::Replace if failed && !self.waiting_for_rebuild.contains(&fault.drive) => self.replace(now, fault.drive),
+            FaultKind::Replace if failed && !self.waiting_for_rebuild.contains(&fault.drive) => {
+                self.replace(now, fault.drive)
+            }
             FaultKind::Fail | FaultKind::Replace => {}
         }
     }
