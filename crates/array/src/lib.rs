@@ -23,9 +23,7 @@ mod request;
 pub mod scheduler;
 
 pub use array::Array;
-pub use config::{
-    ArrayConfig, CacheConfig, Fault, FaultKind, OverheadAt, Phase, Propagation, ReadChoice, StepConfig,
-};
+pub use config::{ArrayConfig, CacheConfig, Fault, FaultKind, OverheadAt, Phase, Propagation, ReadChoice, StepConfig};
 pub use error::ArrayError;
 pub use plan::{Extent, Health, Need, Piece, Plan, Wait};
 pub use report::{Counters, DriveReport, Report};
