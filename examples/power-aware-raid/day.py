@@ -1,6 +1,6 @@
-"""A web day as large as the thesis' (seeds/000, section 5.4): 17,000 requests and 450 MB in 24 hours, six hours of the
-evening before to warm the server's memory and two of the night behind. The log never happened: `iojoule weblog synth` draws
-it; of the day only the two sums are known, and its sizes are scaled by one factor to meet the second."""
+"""A web day as large as the thesis' (Oldham, 2005, section 5.4): 17,000 requests and 450 MB in 24 hours, six hours of
+the evening before to warm the memory of the server and two of the night behind. The log never happened: `iojoule weblog
+synth` draws it; of the day only the two sums are known, and its sizes are scaled by one factor to meet the second."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def window(scale: float = 1.0) -> Window:
 
 
 def make(folder: Path, *, seed: int = 1, objects: int = 2000, scale: float = 1.0) -> Day:
-    """Writes `day.parquet` and its objects into `folder`. `scale` shortens the day and its sums alike, for a quick look."""
+    """Writes `day.parquet` and its objects into `folder`. `scale` shortens the day and its sums alike."""
     log, replay = folder / "day.log.gz", folder / "day.parquet"
     hours = (HOURS_BEFORE + HOURS + HOURS_BEHIND) * scale
     _call(

@@ -15,7 +15,7 @@ from day import Window
 Floats = npt.NDArray[np.float64]
 
 INTERVAL_S = 15.0
-"""Interval of the thesis' power series (seeds/000, section 6.2)."""
+"""Interval of the thesis' power series (Oldham, 2005, section 6.2)."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,9 @@ class Run:
     busy: float
     oracle_ratio: float | None
     summary: dict[str, Any]
+
+
+Runs = dict[str, Run]
 
 
 def of(name: str, folder: Path, summary: dict[str, Any], day: Window) -> Run:

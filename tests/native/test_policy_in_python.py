@@ -1,4 +1,4 @@
-"""A policy is a class in a Python file. Wherever it decides as a built-in policy does, the run is the same to the byte."""
+"""A policy is a class in a Python file. Where it decides as a built-in policy does, the run is the same to the byte."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def python(file: Path, text: str, name: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("threshold", ["break_even", 3.25])
-def test_a_fixed_threshold_in_python_gives_the_bytes_of_the_built_in_one(tmp_path: Path, threshold: str | float) -> None:
+def test_a_fixed_threshold_in_python_gives_the_bytes_of_the_built_in_one(
+    tmp_path: Path, threshold: str | float
+) -> None:
     ns = threshold if isinstance(threshold, str) else round(threshold * 1e9)
     arguments = {} if isinstance(threshold, str) else {"arguments": {"threshold_s": threshold}}
     built_in = simulated({"kind": "fixed", "threshold_ns": ns}, tmp_path / "built-in")
@@ -108,7 +110,8 @@ class Sees:
         ("class P:\n    def idle(self, drive):\n        return None\n", ["p.py", "P.idle: TypeError"]),
         ("class P:\n    def idle(self, drive, now_s, view):\n        return ('wake', drive, now_s)\n",
          ["P.timer: AttributeError"]),
-        ("class P:\n    def __init__(self):\n        raise OSError('no')\n    idle = None\n", ["p.py:3: P.__init__: OSError: no"]),
+        ("class P:\n    def __init__(self):\n        raise OSError('no')\n    idle = None\n",
+         ["p.py:3: P.__init__: OSError: no"]),
         ("class P:\n    pass\n", ["P has none of the methods"]),
         ("class Q:\n    pass\n", ["p.py has no class P"]),
         ("class P:\n  def\n", ["p.py:2:", "SyntaxError"]),
@@ -125,7 +128,10 @@ def test_what_goes_wrong_in_a_policy_is_its_authors_to_mend(tmp_path: Path, text
 
 
 def test_a_policy_that_fails_late_ends_the_run_and_names_its_line(tmp_path: Path) -> None:
-    text = "class P:\n    def idle(self, drive, now_s, view):\n        if now_s > 1000:\n            raise RuntimeError('enough')\n"
+    text = (
+        "class P:\n    def idle(self, drive, now_s, view):\n"
+        "        if now_s > 1000:\n            raise RuntimeError('enough')\n"
+    )
     with pytest.raises(ConfigError, match=r"p\.py:4: P\.idle: RuntimeError: enough"):
         simulated(python(tmp_path / "p.py", text, "P"), tmp_path / "run")
 
