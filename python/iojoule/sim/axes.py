@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from iojoule.errors import ConfigError
 from iojoule.quantities import nbytes, rate, seconds
 
 Row = Mapping[str, Any]
+
+DECADES = 20
+"""Values whose largest is so many times the least stand on a logarithmic axis."""
 
 MOST_SERIES = 8
 """Colours that can be told apart; a parameter with more values does not colour lines unless nothing else can."""
@@ -45,7 +49,7 @@ def choose(parameters: Mapping[str, Sequence[Any]]) -> Axes:
             lines *= len(swept[key])
     numbers = scales.get(x, [])
     positive = [value for value in numbers if value > 0]
-    log = len(positive) == len(numbers) > 2 and max(positive) / min(positive) >= 50
+    log = len(positive) == len(numbers) > 2 and max(positive) / min(positive) >= DECADES
     panels = tuple(key for key in rest if key not in series)
     return Axes(x, tuple(series), panels, x in scales, log)
 
@@ -67,8 +71,8 @@ def number(value: Any) -> float | None:
 def shown(key: str, value: Any) -> str:
     """A value as a reader knows it: the end of the key where the value does not speak for itself."""
     if key == "case" or (isinstance(value, str) and number(value) is None):
-        return _word(value)
-    return f"{label(key)} {_word(value)}"
+        return word(value)
+    return f"{label(key)} {word(value)}"
 
 
 def label(key: str) -> str:
@@ -76,10 +80,19 @@ def label(key: str) -> str:
     return key.rsplit(".", 1)[-1].replace("_", " ")
 
 
-def _word(value: Any) -> str:
+def spread(values: Sequence[float | None]) -> bool:
+    """Whether the values ask for a logarithmic axis; zero has no place on one."""
+    known = [value for value in values if value is not None]
+    return bool(known) and min(known) > 0 and max(known) / min(known) >= DECADES
+
+
+def word(value: Any) -> str:
+    """A value as it is written on a page."""
     if isinstance(value, list):
-        return ", ".join(map(_word, value))
-    return str(value).rsplit("/", 1)[-1]
+        return ", ".join(map(word, value))
+    text = str(value)
+    # Of a file its name says enough; a rate has a slash, too.
+    return Path(text).name if text.startswith(("/", "./", "../")) else text
 
 
 def _scale(values: Sequence[Any]) -> list[float] | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from iojoule.report.figures import Figure
 from iojoule.report.numbers import plain
 from iojoule.report.palette import COLOURS
-from iojoule.sim.axes import Axes, Row, label, number, shown
+from iojoule.sim.axes import Axes, Row, label, number, shown, spread
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _figure(rows: Sequence[Row], axes: Axes, quantity: Quantity, prefix: str) ->
     layout: dict[str, Any] = {
         "height": 420,
         "xaxis": _x_axis(rows, axes),
-        "yaxis": {"title": {"text": f"{quantity.title.lower()} ({quantity.unit})"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": f"{quantity.title.lower()} ({quantity.unit})"}, **_y_scale(data, axes)},
         "showlegend": bool(axes.series),
     }
     if not axes.numeric:
@@ -107,6 +107,12 @@ def _figure(rows: Sequence[Row], axes: Axes, quantity: Quantity, prefix: str) ->
         f"{prefix}-{quantity.id}", quantity.title, caption.strip(), {"data": data, "layout": layout},
         *_table(rows, axes, quantity),
     )  # fmt: skip
+
+
+def _y_scale(data: Sequence[Mapping[str, Any]], axes: Axes) -> dict[str, Any]:
+    if axes.numeric and spread([value for one in data for value in one["y"]]):
+        return {"type": "log", "exponentformat": "none"}
+    return {"rangemode": "tozero"}
 
 
 def _x_axis(rows: Sequence[Row], axes: Axes) -> dict[str, Any]:
@@ -169,7 +175,7 @@ def _bars(name: str, members: Sequence[Row], axes: Axes, quantity: Quantity, col
 
 def _trade(rows: Sequence[Row], axes: Axes, prefix: str) -> Figure:
     """Power against response time: every point of the panel; the best lie at the lower left."""
-    data = []
+    data: list[dict[str, Any]] = []
     for colour, (name, members) in zip(itertools.cycle(COLOURS), _lines(rows, axes).items(), strict=False):
         known = [row for row in members if row.get("mean_w") is not None and row.get("response_mean_ms") is not None]
         if not known:
@@ -186,7 +192,10 @@ def _trade(rows: Sequence[Row], axes: Axes, prefix: str) -> Figure:
         )  # fmt: skip
     layout = {
         "height": 420,
-        "xaxis": {"title": {"text": "mean response time (ms)", "standoff": 8}},
+        "xaxis": {
+            "title": {"text": "mean response time (ms)", "standoff": 8},
+            **({"type": "log", "exponentformat": "none"} if spread([x for one in data for x in one["x"]]) else {}),
+        },
         "yaxis": {"title": {"text": "mean power (W)"}},
         "showlegend": bool(axes.series),
     }

@@ -10,7 +10,7 @@ from typing import Any
 from iojoule.report.figures import Figure
 from iojoule.report.numbers import plain
 from iojoule.report.page import embedded
-from iojoule.sim.axes import Row, choose, label, shown
+from iojoule.sim.axes import Row, choose, label, shown, word
 from iojoule.sim.design import Sweep
 from iojoule.sim.figures import figures, panels
 from iojoule.sim.results import rows
@@ -88,7 +88,8 @@ def _findings(sweep: Sweep, made: Sequence[Row], lines: Sequence[Mapping[str, An
     missing = sum(line is None for line in lines)
     failed = [row for row in made if row["error"]]
     if failed:
-        yield Said("fail", f"{len(failed)} points failed; the first: {_name(sweep, failed[0])}: {failed[0]['error']}")
+        text = f"{_count(len(failed), 'point', 'points')} failed; the first: {_name(sweep, failed[0])}"
+        yield Said("fail", f"{text}: {failed[0]['error']}")
     if missing:
         yield Said("warning", f"{missing} of {len(lines)} points are not finished; --resume goes on with them.")
     sustained = [row for row in made if row.get("sustained")]
@@ -96,12 +97,12 @@ def _findings(sweep: Sweep, made: Sequence[Row], lines: Sequence[Mapping[str, An
     if given_up := [row for row in made if row.get("sustained") is False]:
         names = "; ".join(_name(sweep, row) for row in given_up[:4])
         more = f" and {len(given_up) - 4} more" if len(given_up) > 4 else ""
-        yield Said("warning", f"{len(given_up)} points do not sustain the load and were given up: {names}{more}.")
+        many = _count(len(given_up), "point does", "points do")
+        yield Said("warning", f"{many} not sustain the load, and the simulation was given up: {names}{more}.")
     if lost := sum(row.get("lost") or 0 for row in made):
         yield Said("fail", f"{lost:,} requests asked for data that no drive holds any more.")
-    reasons = {row["energy_reason"]: row for row in made if row.get("energy_reason")}
-    for reason in list(reasons)[:3]:
-        yield Said("note", f"No energy is given: {reason}.")
+    if reasons := [row["energy_reason"] for row in made if row.get("energy_reason")]:
+        yield Said("note", f"{_count(len(reasons), 'point has', 'points have')} no energy; of the first: {reasons[0]}.")
     if any(row.get("energy_j") is not None for row in made):
         yield Said("note", "Every watt and joule on this page is the model's: no meter was there.")
 
@@ -144,7 +145,11 @@ def _points(sweep: Sweep, made: Sequence[Row]) -> tuple[list[str], list[tuple[st
 
 
 def _cell(value: Any) -> str:
-    return "–" if value is None else str(value).rsplit("/", 1)[-1]
+    return "–" if value is None else word(value)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _name(sweep: Sweep, row: Row) -> str:

@@ -189,7 +189,7 @@ class Report(_Section):
     )
     duration: Seconds | None = Field(None, description="The run lasts at least this long; the array idles at its end.")
     oracle: bool = Field(
-        False,
+        True,
         description="Also the energy of drives that know their future, a lower bound; a resting policy is then run "
         "beside a second run whose drives always spin.",
     )
