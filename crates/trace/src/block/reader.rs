@@ -57,6 +57,7 @@ fn open_sources(sources: Vec<Source>, options: &Options) -> Result<Box<dyn Reade
         options: options.clone(),
         seen: rate::Seen::default(),
         origin: 0,
+        fault: None,
         ended: false,
     };
     merged.start()?;
@@ -83,6 +84,8 @@ struct Input {
     ready: usize,
     window: usize,
     more: bool,
+    /// What ended the input; told when the requests before it have left.
+    fault: Option<TraceError>,
     sorting: bool,
     shift: i64,
     first: Option<i64>,
@@ -99,6 +102,7 @@ impl Input {
             ready: 0,
             window: WINDOW,
             more: true,
+            fault: None,
             sorting: options.sort,
             shift: 0,
             first: None,
@@ -118,7 +122,15 @@ impl Input {
         self.buffer.drain(..self.next);
         self.next = 0;
         if self.more {
-            self.more = self.opened.parse.fill(&mut self.intake, &mut self.buffer, 2 * self.window)?;
+            match self.opened.parse.fill(&mut self.intake, &mut self.buffer, 2 * self.window) {
+                Ok(more) => self.more = more,
+                Err(fault) => (self.more, self.fault) = (false, Some(fault)),
+            }
+        }
+        if self.buffer.is_empty()
+            && let Some(fault) = self.fault.take()
+        {
+            return Err(fault);
         }
         if !self.sorting && !self.buffer.is_sorted_by_key(|r| r.at) {
             self.buffer.sort_by_key(|r| r.at);
@@ -140,6 +152,8 @@ pub(crate) struct Merged {
     options: Options,
     seen: rate::Seen,
     origin: i64,
+    /// Met behind the request that has just left.
+    fault: Option<TraceError>,
     ended: bool,
 }
 
@@ -167,12 +181,19 @@ impl Merged {
     /// The next request at its time on the clock of the files.
     #[inline]
     pub fn step(&mut self) -> Result<Option<Record>, TraceError> {
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
         let Some(Reverse((_, at))) = self.heads.peek().copied() else { return Ok(None) };
         let input = &mut self.inputs[at];
         let mut record = input.buffer[input.next];
         input.next += 1;
         record.at = Nanos(record.at.0 - input.shift);
-        match input.peek()? {
+        let next = input.peek().unwrap_or_else(|fault| {
+            self.fault = Some(fault);
+            None
+        });
+        match next {
             // The heap is only worked on where another input may be earlier.
             Some(next) if self.heads.len() == 1 => {
                 debug_assert!(next >= record.at.0 || input.sorting);

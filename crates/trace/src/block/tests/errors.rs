@@ -158,3 +158,14 @@ fn a_parquet_file_whose_footer_points_outside_is_damaged() {
     let message = read_with(std::path::Path::new(path), &Options::default()).unwrap_err().to_string();
     assert!(message.contains("a column lies outside the file; the table is damaged"), "{message}");
 }
+
+#[test]
+fn the_requests_before_a_broken_line_leave_before_its_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    std::fs::write(&path, "1,hm,0,Write,4096,512,10\n2,hm,0,Read,0,512,10\n3,hm,0,Read,zero,512,10\n").unwrap();
+    let mut reader = super::super::open(&[path], &Options::default()).unwrap();
+    assert!(reader.next().unwrap().is_ok() && reader.next().unwrap().is_ok());
+    assert!(reader.next().unwrap().unwrap_err().to_string().contains("line 3"));
+    assert!(reader.next().is_none());
+}
