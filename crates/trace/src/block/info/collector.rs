@@ -50,7 +50,7 @@ impl Collector {
         })
     }
 
-    /// Takes one record; times never decrease.
+    /// Takes one record; times never decrease. Memory and time grow with its bytes.
     pub fn add(&mut self, record: &Record) {
         match record.op {
             Op::Read => {}

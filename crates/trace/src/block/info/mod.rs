@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use iojoule_record::Op;
 use serde::{Deserialize, Serialize};
 
 pub use collector::Collector;
@@ -30,6 +31,10 @@ use super::{Notes, Options, Record, TraceError, open};
 
 /// Records between two looks at the request to stop.
 const LOOK: u64 = 1 << 16;
+
+/// No command of a disk moves more: SCSI and NVMe count at most 2^32 blocks, hosts far less. What is touched is noted block
+/// by block, so one absurd size would cost the memory of a disk.
+const LARGEST: u64 = 4 << 30;
 
 /// How a trace is looked at.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -94,7 +99,7 @@ pub struct Info {
 /// Reads a trace to its end.
 ///
 /// # Errors
-/// The reader's; [`TraceError::Option`] for a block size of 0; [`TraceError::Stopped`].
+/// The reader's; [`TraceError::Option`] for a block size of 0 or a request above 4 GiB; [`TraceError::Stopped`].
 pub fn info<I>(records: I, options: &InfoOptions, stop: &AtomicBool) -> Result<Info, TraceError>
 where
     I: IntoIterator<Item = Result<Record, TraceError>>,
@@ -141,7 +146,15 @@ where
         if number % LOOK == 0 && stop.load(Ordering::Relaxed) {
             return Err(TraceError::Stopped);
         }
-        collector.add(&record?);
+        let record = record?;
+        if record.bytes > LARGEST && matches!(record.op, Op::Read | Op::Write) {
+            return Err(TraceError::Option(format!(
+                "request {}: {} bytes at once, more than any disk takes; are sizes in another unit?",
+                number + 1,
+                record.bytes
+            )));
+        }
+        collector.add(&record);
     }
     Ok(collector)
 }

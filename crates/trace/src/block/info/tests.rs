@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use iojoule_record::Op;
 use iojoule_units::Nanos;
 
 use super::*;
@@ -69,6 +68,14 @@ fn a_known_device_size_is_the_size_of_the_data_set() {
     let records = [record(0.0, 0, Op::Read, 0, 512), record(0.0, 0, Op::Read, 1024, 512)];
     let told = info(records.map(Ok), &options, &AtomicBool::new(false)).unwrap();
     assert_eq!((told.data_bytes, told.seek_locality), (1 << 20, Some((1 << 20) as f64 / 3.0 / 512.0)));
+}
+
+#[test]
+fn a_request_larger_than_any_disk_takes_is_refused() {
+    let huge = |op| [Ok(record(0.0, 0, op, 0, 1 << 40))];
+    let told = |op| info(huge(op), &InfoOptions::default(), &AtomicBool::new(false));
+    assert!(told(Op::Write).unwrap_err().to_string().starts_with("request 1: 1099511627776 bytes"));
+    assert_eq!(told(Op::Trim).unwrap().trims, 1);
 }
 
 #[test]
