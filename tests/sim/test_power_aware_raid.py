@@ -1,4 +1,4 @@
-"""The example that reproduces Oldham (2005), section 6, on a short day: it runs, and what holds of any day holds of it."""
+"""The example that reproduces Oldham (2005), section 6, on a short day: what holds of any day holds of it."""
 
 from __future__ import annotations
 

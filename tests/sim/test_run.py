@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import subprocess
@@ -132,7 +133,7 @@ def test_a_folder_holds_tables_histograms_and_a_manifest(small: Path, tmp_path: 
     for drive in (0, 1):
         spans = sorted((r["start_ns"], r["end_ns"]) for r in states.to_pylist() if r["drive"] == drive)
         assert spans[0][0] == 0
-        assert all(before[1] == after[0] for before, after in zip(spans, spans[1:], strict=False))
+        assert all(before[1] == after[0] for before, after in itertools.pairwise(spans))
         assert spans[-1][1] == round(said["simulated_s"] * 1e9)
     assert {p.name for p in (tmp_path / "out/hist").iterdir()} >= {"read.response.hdr", "write.service.hdr"}
 
