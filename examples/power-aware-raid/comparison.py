@@ -48,6 +48,11 @@ def bounds() -> Mapping[str, float]:
     return {"all_at_rest": rest, "low_gear": rest * (DRIVES - LOW_GEAR) / DRIVES}
 
 
+def percent(share: float) -> str:
+    # No minus before a zero.
+    return f"{round(100 * share, 1) + 0.0:.1f} %"
+
+
 def oracle_saving(runs: Runs) -> float:
     """Per cent of RAID-0's energy that drives would save that know every idle period."""
     base = runs["RAID-0"].summary
@@ -67,7 +72,7 @@ def rows(shown: list[Runs]) -> list[Row]:
         row(
             "saved by spin-down, mean",
             f"{t['lru_saving_mean_first']:g} %, also {t['lru_saving_mean_second']:g} %",
-            lambda runs: f"{100 * saving(runs['spin-down'], runs['RAID-0']):.1f} %",
+            lambda runs: percent(saving(runs["spin-down"], runs["RAID-0"])),
             lambda runs: f"{oracle_saving(runs):.1f} %",
             "the bound is the oracle's. With reads alone memory soon answers nearly everything and the drives idle for "
             "minutes; a file system that notes each access writes every few seconds and leaves next to nothing to save",
@@ -75,17 +80,17 @@ def rows(shown: list[Runs]) -> list[Row]:
         row(
             "saved by spin-down in 15 s, most",
             f"{t['lru_saving_max']:g} %",
-            lambda runs: f"{100 * savings_over_time(runs['spin-down'], runs['RAID-0']).max():.1f} %",
+            lambda runs: percent(float(savings_over_time(runs["spin-down"], runs["RAID-0"]).max())),
             f"{limit['all_at_rest']:.1f} %",
             "the bound is four drives in standby; 46 % is between two of four (37.7 %) and three of four (56.6 %)",
         ),
         row(
             "saved by PARAID, mean",
             f"{t['paraid_saving_mean']:g} %",
-            lambda runs: f"{100 * saving(runs['PARAID'], runs['RAID-0']):.1f} %",
+            lambda runs: percent(saving(runs["PARAID"], runs["RAID-0"])),
             f"{limit['low_gear']:.1f} %",
             "the bound is two of four drives in standby. Our drives are never busy enough to leave the low gear; the "
-            "thesis' controller went up around midday, at a utilisation it does not give",
+            "thesis' controller went up around midday, at a load it does not give: 23 % is three fifths of the time low",
         ),
         row(
             "saved by PARAID in 15 s, least to most",

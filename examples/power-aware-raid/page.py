@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -84,6 +85,7 @@ def _power(runs: Mapping[str, Run], paint: Mapping[str, str]) -> Figure:
 
 def _distribution(name: str, title: str, times: Mapping[str, Floats], paint: Mapping[str, str]) -> Figure:
     traces = []
+    lowest = 1.0
     for case, ms in times.items():
         # The curve steps at each request; requests from memory are its height at the left end.
         served = ms[ms >= LEAST_MS]
@@ -91,10 +93,15 @@ def _distribution(name: str, title: str, times: Mapping[str, Floats], paint: Map
         x = np.concatenate([[LEAST_MS], served[at]]) if len(served) else np.array([LEAST_MS])
         y = np.searchsorted(ms, x, side="right") / len(ms)
         traces.append(_line(case, x, y, paint[case], "hv"))
+        lowest = min(lowest, float(y[0]))
+    floor = max(0.0, math.floor(10 * lowest) / 10 - 0.1)
     layout: dict[str, Any] = {
         "height": 380,
         "xaxis": {"type": "log", "title": {"text": "ms", "standoff": 8}, "exponentformat": "none", "dtick": 1},
-        "yaxis": {"title": {"text": "share of requests"}, "range": [0, 1.02]},
+        "yaxis": {
+            "title": {"text": "share of requests"},
+            "range": [floor, 1.01],
+        },
         "hovermode": "closest",
         "shapes": [],
         "annotations": [],

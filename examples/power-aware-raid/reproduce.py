@@ -108,9 +108,9 @@ def _told(variant: Variant, runs: figures.Runs) -> dict[str, str]:
     base, rest, paraid = runs["RAID-0"], runs["spin-down"], runs["PARAID"]
     return {
         "variant": variant.name,
-        "saved by spin-down": f"{100 * figures.saving(rest, base):.1f} %",
+        "saved by spin-down": comparison.percent(figures.saving(rest, base)),
         "the oracle saves": f"{comparison.oracle_saving(runs):.1f} %",
-        "saved by PARAID": f"{100 * figures.saving(paraid, base):.1f} %",
+        "saved by PARAID": comparison.percent(figures.saving(paraid, base)),
         "above RAID-0's largest latency": f"{100 * figures.above(rest.latency_ms, float(base.latency_ms[-1])):.1f} %",
         "slowest file": f"{rest.completion_ms[-1] / 1e3:.1f} s",
         "spin-ups per drive-day": f"{rest.spin_ups_per_drive_day:.0f}",
