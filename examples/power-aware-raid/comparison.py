@@ -90,7 +90,7 @@ def rows(shown: list[Runs]) -> list[Row]:
             lambda runs: percent(saving(runs["PARAID"], runs["RAID-0"])),
             f"{limit['low_gear']:.1f} %",
             "the bound is two of four drives in standby. Our drives are never busy enough to leave the low gear; the "
-            "thesis' controller went up around midday, at a load it does not give: 23 % is three fifths of the time low",
+            "thesis' controller went up around midday, at a load not given: 23 % is low three fifths of the time",
         ),
         row(
             "saved by PARAID in 15 s, least to most",
