@@ -1,4 +1,4 @@
-"""SQL over a folder: the tables ``requests``, ``readings`` and ``runs``, with a column ``run`` to join them by."""
+"""SQL over a folder: the tables ``requests``, ``readings``, ``states`` and ``runs``, with a column ``run`` to join by."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def query(campaign: CampaignFolder, sql: str) -> pa.Table:
         for run in campaign.runs
     ]
     connection.register("runs", pa.Table.from_pylist(facts))
-    for name in ("requests", "readings"):
+    for name in ("requests", "readings", "states"):
         parts = [
             f"select {_quoted(run.path.name)} as run, * from read_parquet({_quoted(str(file))})"
             for run in campaign.runs
