@@ -1,4 +1,4 @@
-"""SQL over a folder: the tables ``requests``, ``readings``, ``states`` and ``runs``, with a column ``run`` to join by."""
+"""SQL over a folder: the tables ``requests``, ``readings``, ``states`` and ``runs``, joined by their column ``run``."""
 
 from __future__ import annotations
 
