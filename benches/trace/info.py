@@ -24,15 +24,15 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 IOS, SECONDS = 3_598_422, 7200
 
 
-def measured(command: list[str]) -> tuple[float, int]:
-    """Wall seconds and peak resident bytes of one command on one core."""
+def measured(command: list[str]) -> tuple[float, float, int]:
+    """Wall seconds, CPU seconds and peak resident bytes of one command on one core."""
     begin = time.monotonic()
     process = subprocess.Popen(["taskset", "-c", "0", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.monotonic() - begin
     if status != 0:
         sys.exit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
-    return wall, usage.ru_maxrss * 1024
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def main() -> None:
@@ -58,16 +58,17 @@ def main() -> None:
             "info, four times as long": (4, info("four.parquet")),
             "info, DiskSim": (1, info("one.disksim")),
         }
-        rounds: dict[str, list[tuple[float, int]]] = {name: [] for name in commands}
+        rounds: dict[str, list[tuple[float, float, int]]] = {name: [] for name in commands}
         for _ in range(chosen.rounds):
             for name, (_, command) in commands.items():
                 rounds[name].append(measured(command))
     table = {
         name: {
             "requests": IOS * times,
-            "wall_s": median(wall for wall, _ in rounds[name]),
-            "requests_per_s": IOS * times / median(wall for wall, _ in rounds[name]),
-            "peak_mb": max(peak for _, peak in rounds[name]) / 1e6,
+            "wall_s": median(wall for wall, _, _ in rounds[name]),
+            "requests_per_s": IOS * times / median(wall for wall, _, _ in rounds[name]),
+            "requests_per_cpu_s": IOS * times / median(cpu for _, cpu, _ in rounds[name]),
+            "peak_mb": max(peak for _, _, peak in rounds[name]) / 1e6,
         }
         for name, (times, _) in commands.items()
     }
@@ -75,10 +76,10 @@ def main() -> None:
         print(json.dumps({"rounds": chosen.rounds, **table}))
         return
     print(f"one core, median of {chosen.rounds} alternating rounds")
-    print(f"{'':28}{'requests':>12}{'wall s':>9}{'M requests/s':>14}{'peak MB':>9}")
+    print(f"{'':28}{'requests':>12}{'wall s':>9}{'M/s':>8}{'M/CPU s':>9}{'peak MB':>9}")
     for name, row in table.items():
-        rate = row["requests_per_s"] / 1e6
-        print(f"{name:28}{row['requests']:12,.0f}{row['wall_s']:9.2f}{rate:14.2f}{row['peak_mb']:9.0f}")
+        rate, work = row["requests_per_s"] / 1e6, row["requests_per_cpu_s"] / 1e6
+        print(f"{name:28}{row['requests']:12,.0f}{row['wall_s']:9.2f}{rate:8.2f}{work:9.2f}{row['peak_mb']:9.0f}")
 
 
 if __name__ == "__main__":
