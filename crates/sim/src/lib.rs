@@ -22,8 +22,8 @@ pub mod source;
 mod summary;
 mod sweep;
 mod tally;
-pub mod weblog;
 mod validate;
+pub mod weblog;
 
 pub use distribution::{Distribution, Figures};
 pub use error::{Kind, SimError};
