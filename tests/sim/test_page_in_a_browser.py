@@ -1,0 +1,57 @@
+"""The report of a sweep in headless Chromium, network off: every figure draws, nothing is logged or fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iojoule.sim import design as designs
+from iojoule.sim.sweep import SweepFolder
+
+DESIGN = {
+    "drive": {"preset": "ultrastar-36z15"},
+    "array": {"layout": "raid0", "drives": 3, "scheduler": ["fcfs", "satf"]},
+    "trace": {"random": "4KiB", "requests": 500, "rate": ["20/s", "100/s", "400/s"]},
+}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweep") / "out"
+    return SweepFolder.open(designs.of(DESIGN), folder).run().files["report"]
+
+
+@pytest.fixture(scope="module")
+def browser(require: Callable[[str, str], str]) -> Iterator[Any]:
+    executable = require("chromium", "chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.mark.parametrize("width", [1280, 420])
+def test_every_figure_draws_and_nothing_is_logged_or_fetched(browser: Any, report: Path, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    context.set_offline(True)
+    tab = context.new_page()
+    logged: list[str] = []
+    asked: list[str] = []
+    tab.on("console", lambda message: logged.append(message.text) if message.type in ("error", "warning") else None)
+    tab.on("pageerror", lambda error: logged.append(str(error)))
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(report.as_uri())
+    tab.wait_for_function(
+        "document.querySelectorAll('.js-plotly-plot').length === document.querySelectorAll('.plot').length"
+    )
+    figures = tab.evaluate("[...document.querySelectorAll('.plot')].map(e => e.querySelectorAll('.trace').length)")
+    assert len(figures) >= 4 and all(traces >= 2 for traces in figures)
+    assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert logged == []
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    context.close()
