@@ -29,10 +29,10 @@ def summary_text(summary: Mapping[str, Any]) -> str:
         lines.append(f"{summary['unanswered']:,} requests were not answered when the run ended")
     lines += [f"{count:,} requests {what}" for what, count in _odd(summary) if count]
     lines.append("")
-    lines.append(f"{'ms':10}{'requests':>12}{'mean':>10}{'p50':>10}{'p95':>10}{'p99':>10}{'max':>10}")
+    lines.append(f"{'ms':10}{'requests':>12}{'mean':>12}{'p50':>12}{'p95':>12}{'p99':>12}{'max':>12}")
     for name, figures in _times(summary):
         if figures["count"]:
-            row = "".join(f"{figures[key]:10.3f}" for key in ("mean", "p50", "p95", "p99", "max"))
+            row = "".join(f" {figures[key]:11,.3f}" for key in ("mean", "p50", "p95", "p99", "max"))
             lines.append(f"{name:10}{figures['count']:12,}{row}")
     lines.append("")
     lines.append(_energy(summary))
