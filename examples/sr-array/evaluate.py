@@ -14,12 +14,14 @@ import json
 import math
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from claims import AIM, RATIOS, orders
 from curves import Curves, Setup
 
+from iojoule import _native
 from iojoule.sim import design
 from iojoule.sim.results import rows
 from iojoule.sim.sweep import SweepFolder
@@ -27,7 +29,7 @@ from iojoule.sim.sweep import SweepFolder
 HERE = Path(__file__).resolve().parent
 SWEEPS = ("figures-6-7", "figure-8", "figures-9-10-cello", "figures-9-10-tpcc", "figure-11")
 CLOSER = 1
-"""Rounds in which the bracket around 15 ms is cut in four."""
+"""Rounds in which the bracket around 15 ms is cut in three."""
 
 
 def main() -> int:
@@ -35,14 +37,13 @@ def main() -> int:
     began = time.monotonic()
     curves = Curves()
     for name in SWEEPS:
-        raw = design.read(HERE / f"{name}.toml").source.raw
-        simulate(shortened(raw, options.length), options.output / name, curves, options.threads)
+        simulate(design.read(HERE / f"{name}.toml"), name, curves, options)
     for number in range(CLOSER):
         cases = closer(curves)
         if not cases:
             break
-        raw = {**sections("figures-9-10-cello"), "case": cases, "sweep": {"zip": []}}
-        simulate(shortened(raw, options.length), options.output / f"closer-{number + 1}", curves, options.threads)
+        sweep = design.of({**sections("figures-9-10-cello"), "case": cases}, HERE)
+        simulate(sweep, f"closer-{number + 1}", curves, options)
     wall = time.monotonic() - began
     write(curves, options, wall)
     ratios = [claim.row(curves) for claim in RATIOS]
@@ -70,18 +71,13 @@ def sections(name: str) -> dict[str, Any]:
     return {key: value for key, value in raw.items() if key not in ("case", "sweep")}
 
 
-def shortened(raw: dict[str, Any], length: float) -> dict[str, Any]:
-    if length == 1.0:
-        return raw
-    return {**raw, "trace": {**raw["trace"], "changes": {"length": length}}}
-
-
-def simulate(raw: dict[str, Any], output: Path, curves: Curves, threads: int | None) -> None:
+def simulate(sweep: design.Sweep, name: str, curves: Curves, options: argparse.Namespace) -> None:
     """Run what is not finished of a sweep and add its points."""
-    sweep = design.of(raw, HERE)
-    folder = SweepFolder.open(sweep, output, resume=output.exists())
     began = time.monotonic()
-    outcome = folder.run(threads=threads)
+    output = options.output / name
+    asked = replace(sweep, points=[drawn(point, options) for point in sweep.points])
+    folder = SweepFolder.open(asked, output, resume=output.exists())
+    outcome = folder.run(threads=options.threads)
     if outcome.errors:
         raise SystemExit("\n".join(outcome.errors))
     if outcome.status == "interrupted":
@@ -90,14 +86,26 @@ def simulate(raw: dict[str, Any], output: Path, curves: Curves, threads: int | N
     for point, row in zip(sweep.points, rows(sweep, [lines.get(key) for key in folder.keys]), strict=True):
         array, trace, cache = point.design.array, point.design.trace, point.design.cache
         if array is None or array.shape is None or trace.synth is None:
-            raise SystemExit(f"{output.name}: every point has a shape and a synthetic trace")
+            raise SystemExit(f"{name}: every point has a shape and a synthetic trace")
         size = None if cache is None else f"{cache.size // 1_000_000}MB"
         curves.add(Setup(trace.synth, array.shape, array.scheduler, trace.speed, size), row)
-    print(f"{output.name}: {len(sweep.points)} points in {time.monotonic() - began:.0f} s", file=sys.stderr)
+    print(f"{name}: {len(sweep.points)} points in {time.monotonic() - began:.0f} s", file=sys.stderr)
+
+
+def drawn(point: design.Point, options: argparse.Namespace) -> design.Point:
+    """The point with its trace drawn once, into a file, for all the points that play it."""
+    trace, seed = point.design.trace, point.design.design.seed
+    file = options.output / "traces" / f"{trace.synth}-{options.length:g}-{seed}.parquet"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        changes = {"length": options.length, "seed": seed}
+        _native.trace_synth(json.dumps({"output": str(file), "profile": trace.synth, "changes": changes}))
+    played = trace.model_copy(update={"synth": None, "file": file})
+    return replace(point, design=point.design.model_copy(update={"trace": played}))
 
 
 def closer(curves: Curves) -> list[dict[str, Any]]:
-    """Cases that cut every bracket around 15 ms in four."""
+    """Cases that cut every bracket around 15 ms in three."""
     cases = []
     series = sorted({(s.trace, s.shape, s.scheduler) for s in curves.points if s.cache is None and s.speed > 1})
     for trace, shape, scheduler in series:
@@ -105,7 +113,7 @@ def closer(curves: Curves) -> list[dict[str, Any]]:
         if bracket is None or bracket[0] == 0.0 or bracket[1] / bracket[0] < 1.02:
             continue
         low, high = bracket
-        speeds = [round(low * (high / low) ** (part / 4), 4) for part in (1, 2, 3)]
+        speeds = [round(low * (high / low) ** (part / 3), 4) for part in (1, 2)]
         array = {"shape": shape, "scheduler": scheduler}
         cases.append(
             {"name": f"{trace} {shape} {scheduler}", "array": array, "trace": {"synth": trace, "speed": speeds}}
