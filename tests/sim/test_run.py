@@ -138,6 +138,13 @@ def test_a_folder_holds_tables_histograms_and_a_manifest(small: Path, tmp_path: 
     assert {p.name for p in (tmp_path / "out/hist").iterdir()} >= {"read.response.hdr", "write.service.hdr"}
 
 
+def test_queues_of_a_simulation_are_no_lateness(small: Path, tmp_path: Path, iojoule: Call) -> None:
+    assert iojoule("sim", "run", str(small), "-S", "trace.rate=300/s", "-o", "out", "--requests").returncode == 0
+    done = iojoule("check", "out")
+    assert done.returncode == 0, done.stdout
+    assert "arrive exactly as planned" in done.stdout
+
+
 def test_an_existing_folder_is_not_written_to(small: Path, tmp_path: Path, iojoule: Call) -> None:
     (tmp_path / "out").mkdir()
     done = iojoule("sim", "run", small, "-o", "out")

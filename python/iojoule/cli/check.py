@@ -64,5 +64,7 @@ def findings(run: RunData, changed: list[str]) -> Iterator[Finding]:
             yield Finding(
                 "warning", f"{event['event'].replace('_', ' ')}: {event.get('text') or event.get('meter', '')}"
             )
-    if not run.meters:
+    if run.simulated:
+        yield Finding("note", "power is the model's: energy by state stands in the manifest and the table states")
+    elif not run.meters:
         yield Finding("note", "no meter watched: there is no power in this run")

@@ -49,6 +49,11 @@ class RunData:
     def limits(self) -> Limits:
         return Limits.of(self.manifest.get("limits"))
 
+    @property
+    def simulated(self) -> bool:
+        """Its clock was a model's, and so is every watt."""
+        return bool(self.manifest.get("simulated"))
+
     def phase(self, name: str) -> Span | None:
         return next((span for span in self.phases if span.name == name), None)
 

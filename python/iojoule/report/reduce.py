@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from iojoule.metrics.fidelity import fidelity, verdict
 from iojoule.metrics.latency import MEASURES, ORIGINS, Cdf, cdf, times_ms
@@ -83,9 +84,13 @@ def metrics_of(run: RunData) -> list[Metric]:
     return run_metrics(run.requests(COLUMNS), run.readings(), run.phases, run.meters, run.limits)
 
 
-def findings_of(run: RunData) -> list[Finding]:
-    """The fidelity verdict of one run; what `iojoule check` looks at."""
-    return verdict(fidelity(in_phase(run.requests(COLUMNS), "measure")), run.limits)
+def findings_of(run: RunData, measured: pa.Table | None = None) -> list[Finding]:
+    """The fidelity verdict of one run, from the requests of its measure phase; what `iojoule check` looks at."""
+    if run.simulated:
+        return [Finding("ok", "simulated: requests arrive exactly as planned; until issued they wait in queues")]
+    if measured is None:
+        measured = in_phase(run.requests(COLUMNS), "measure")
+    return verdict(fidelity(measured), run.limits)
 
 
 def interval_for(spans: Sequence[Span]) -> float:
@@ -105,7 +110,7 @@ def reduce_run(run: RunData, interval_s: float) -> RunResult:
         for measure in MEASURES
         for origin in ORIGINS
     }
-    said = verdict(fidelity(measured), run.limits)
+    said = findings_of(run, measured)
     main = run.phase("measure")
     shown = [span for span in run.phases if span.name in SHOWN]
     if main is None or main.seconds <= 0:

@@ -22,11 +22,12 @@ def run_point(
     control: SimControl | None = None,
 ) -> dict[str, Any]:
     """The summary of one point; with ``output`` also a run folder there, with a row per request if asked for."""
-    from iojoule.sim.folder import run_folder
-
     asked = request(point.design)
     if output is None:
         return _simulate(asked, control)
+    # The folder needs pyarrow, which takes longer to load than many a simulation runs.
+    from iojoule.sim.folder import run_folder
+
     with run_folder(output, sweep, point) as folder:
         folder.manifest["resolved"] = asked
         folder.event("phase", phase="measure", edge="begin", ns=0)
