@@ -1,6 +1,7 @@
 //! A web server's requests as requests to the array below it: a prepared log ([`iojoule_trace::weblog`]) says which
-//! object was asked for and when, [`Files`] where its blocks lie, [`Memory`] which of them the server still holds, and
-//! [`WebSource`] sends the reads for the others and writes down when the web request had its first and its last block.
+//! object was asked for and when, [`files::Files`] where its blocks lie, [`memory::Memory`] which of them the server still
+//! holds, and [`WebSource`] sends the reads for the others and writes down when the web request had its first and its last
+//! block.
 //!
 //! The server reads a file from its start in reads of `read_bytes`, as a kernel's read-ahead does, `reads_ahead` at a time, the
 //! next when one has come: a large file on four resting drives waits for one after the other.
@@ -18,8 +19,6 @@ use serde::Deserialize;
 
 use crate::SimError;
 
-pub use files::Files;
-pub use memory::Memory;
 pub use report::{Outcomes, WebReport};
 pub use source::WebSource;
 
