@@ -52,6 +52,8 @@ fn sectors_of(plan: &Plan, copy: usize) -> Vec<(u16, u64)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn every_sector_has_its_copies_on_distinct_places_of_distinct_drives(case in any_layout()) {
         let (mut layout, drives, size, copies) = build(case);

@@ -185,6 +185,8 @@ fn gears() -> impl Strategy<Value = (Vec<u16>, Flavour)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn every_gear_serves_the_newest_contents_from_its_own_drives(
         (gears, flavour) in gears(), unit in 1_u64..5, rows in 12_u64..40,

@@ -100,6 +100,8 @@ fn request() -> impl Strategy<Value = (f64, u32)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn what_was_written_is_read_with_and_without_each_drive_and_after_a_rebuild(
         drives in 3_u16..7, unit in 1_u32..9, fixed in any::<bool>(), dead in 0_u16..100, replaced in 0.0_f64..1.0,

@@ -44,6 +44,8 @@ fn angle(tracks: &[TrackShape], lba: u64) -> f64 {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn replicas_are_an_even_part_of_a_rotation_apart_on_different_tracks_and_every_place_is_used_once(
         dr in 2_u16..7, zones in proptest::collection::vec((1_u32..20, 5_u32..40), 1..4), skew in 0.0_f64..1.0,
