@@ -7,7 +7,6 @@ use iojoule_trace::block::{self, ConvertOptions, HeadOptions};
 use pyo3::prelude::*;
 
 use crate::door::{Failure, call};
-use crate::trace_info::failure;
 
 /// How far a conversion has come; any thread may ask while it runs.
 #[pyclass(module = "iojoule._native", frozen)]
@@ -37,7 +36,7 @@ pub fn trace_convert(py: Python<'_>, options: &str, progress: Option<&TraceProgr
     call(py, &AtomicBool::new(false), |stop| -> Result<String, Failure> {
         let mut options: ConvertOptions = serde_json::from_str(options)?;
         options.read.progress = read;
-        Ok(serde_json::to_string(&block::convert(&options, stop).map_err(failure)?)?)
+        Ok(serde_json::to_string(&block::convert(&options, stop)?)?)
     })
 }
 
@@ -46,6 +45,6 @@ pub fn trace_convert(py: Python<'_>, options: &str, progress: Option<&TraceProgr
 pub fn trace_head(py: Python<'_>, options: &str) -> PyResult<String> {
     call(py, &AtomicBool::new(false), |_| -> Result<String, Failure> {
         let options: HeadOptions = serde_json::from_str(options)?;
-        Ok(serde_json::to_string(&block::head(&options).map_err(failure)?)?)
+        Ok(serde_json::to_string(&block::head(&options)?)?)
     })
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use iojoule_trace::block::info::{InfoOptions, info_of};
-use iojoule_trace::block::{Kind, Options, TraceError};
+use iojoule_trace::block::{Options, TraceError};
 use pyo3::prelude::*;
 use serde::Deserialize;
 
-use crate::door::{Class, Failure, call};
+use crate::door::{Failure, call};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,16 +25,13 @@ struct Asked {
 pub fn trace_info(py: Python<'_>, options: &str) -> PyResult<String> {
     call(py, &AtomicBool::new(false), |stop| -> Result<String, Failure> {
         let asked: Asked = serde_json::from_str(options)?;
-        let told = info_of(&asked.paths, &asked.reading, &asked.info, stop).map_err(failure)?;
+        let told = info_of(&asked.paths, &asked.reading, &asked.info, stop)?;
         Ok(serde_json::to_string(&told)?)
     })
 }
 
-pub(crate) fn failure(error: TraceError) -> Failure {
-    let class = match error.kind() {
-        Kind::Config => Class::Config,
-        Kind::Host => Class::Host,
-        Kind::Interrupted => Class::RunFailed,
-    };
-    Failure::new(class, error)
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        Self::new(error.kind().into(), error)
+    }
 }

@@ -7,14 +7,13 @@ use pyo3::prelude::*;
 use serde_json::{Map, json};
 
 use crate::door::{Failure, call};
-use crate::trace_info::failure;
 
 /// `{"output": ..., "profile": ..., "changes": {...}}`.
 #[pyfunction]
 pub fn trace_synth(py: Python<'_>, options: &str) -> PyResult<String> {
     call(py, &AtomicBool::new(false), |stop| -> Result<String, Failure> {
         let options: SynthOptions = serde_json::from_str(options)?;
-        Ok(serde_json::to_string(&synth(&options, stop).map_err(failure)?)?)
+        Ok(serde_json::to_string(&synth(&options, stop)?)?)
     })
 }
 
@@ -24,7 +23,7 @@ pub fn trace_profiles(py: Python<'_>) -> PyResult<String> {
     call(py, &AtomicBool::new(false), |_| -> Result<String, Failure> {
         let mut all = Map::new();
         for (name, what) in PROFILES {
-            let config = SynthConfig::resolve(Some(name), &Map::new()).map_err(failure)?;
+            let config = SynthConfig::resolve(Some(name), &Map::new())?;
             all.insert(name.to_owned(), json!({ "what": what, "config": config }));
         }
         Ok(serde_json::to_string(&all)?)

@@ -2,21 +2,27 @@
 
 use std::sync::atomic::AtomicBool;
 
-use iojoule_trace::weblog::{self, Kind, WeblogError};
+use iojoule_trace::Kind;
+use iojoule_trace::weblog::{self, WeblogError};
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::door::{Class, Failure, call};
 
+impl From<Kind> for Class {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Config => Self::Config,
+            Kind::Host => Self::Host,
+            Kind::Interrupted => Self::RunFailed,
+        }
+    }
+}
+
 impl From<WeblogError> for Failure {
     fn from(error: WeblogError) -> Self {
-        let class = match error.kind() {
-            Kind::Config => Class::Config,
-            Kind::Host => Class::Host,
-            Kind::Interrupted => Class::RunFailed,
-        };
-        Self::new(class, error)
+        Self::new(error.kind().into(), error)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use iojoule_trace::block::Kind as TraceKind;
+use iojoule_trace::Kind as TraceKind;
 
 /// Who can help with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

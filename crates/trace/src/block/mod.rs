@@ -14,6 +14,7 @@ pub mod format;
 pub mod head;
 pub mod info;
 mod notes;
+mod open;
 mod options;
 mod pairing;
 mod parse;
@@ -27,11 +28,13 @@ pub mod table;
 pub mod validate;
 
 pub use convert::{ConvertOptions, Converted, convert};
-pub use error::{Kind, TraceError};
+pub use error::TraceError;
 pub use head::{HeadOptions, Headed, head};
 pub use notes::{Device, FileNote, Notes};
+pub use open::{open, open_bytes};
 pub use options::{Options, TimeUnit};
-pub use reader::{Reader, WINDOW, open, open_bytes};
+pub use parse::WINDOW;
+pub use reader::Reader;
 pub use record::Record;
 
 #[cfg(test)]

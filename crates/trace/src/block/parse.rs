@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::fault::{Fault, Stop};
 use super::source::Source;
-use super::{Options, Record, TraceError, WINDOW};
+use super::{Options, Record, TraceError};
+
+/// A request may stand this many places from where its time puts it; beyond that the trace must be sorted.
+pub const WINDOW: usize = 16 * 1024;
 
 /// The reader of one file (or of the files of one trace) in one format. Times are absolute, on the clock of the file.
 pub(crate) trait Parse: Send {

@@ -3,76 +3,20 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use iojoule_units::Nanos;
 
-use super::format::{self, Format};
+use super::format::Opened;
 use super::notes::{Device, FileNote, Notes};
-use super::parse::{Intake, Names, Parse};
+use super::parse::{Intake, Names, WINDOW};
 use super::rate;
-use super::source::Source;
 use super::{Options, Record, TraceError};
-
-/// A request may stand this many places from where its time puts it; beyond that the trace must be sorted.
-pub const WINDOW: usize = 16 * 1024;
 
 /// Requests of one or more traces in time order, the first at time 0; ends at the first error.
 pub trait Reader: Iterator<Item = Result<Record, TraceError>> + Send {
     /// What was learnt until now; complete behind the last request.
     fn notes(&self) -> Notes;
-}
-
-/// Opens traces of any known format, plain or compressed, as one stream: requests of several inputs are merged by
-/// time. The files of one blktrace run (`x.blktrace.0`, `x.blktrace.1`, …) are one input.
-pub fn open(paths: &[PathBuf], options: &Options) -> Result<Box<dyn Reader>, TraceError> {
-    let sources = paths.iter().map(|path| Source::open(path, options)).collect::<Result<Vec<_>, _>>()?;
-    open_sources(sources, options)
-}
-
-/// [`open`] of contents in memory; `name` stands for the path. The canonical table is read from files only.
-pub fn open_bytes(name: &str, contents: Vec<u8>, options: &Options) -> Result<Box<dyn Reader>, TraceError> {
-    open_sources(vec![Source::of_bytes(Path::new(name), contents)?], options)
-}
-
-fn open_sources(sources: Vec<Source>, options: &Options) -> Result<Box<dyn Reader>, TraceError> {
-    if sources.is_empty() {
-        return Err(TraceError::Option("no trace named".into()));
-    }
-    if options.sort && options.align_starts {
-        return Err(TraceError::Option("--sort and --align-starts do not go together: sort each trace first".into()));
-    }
-    let names = Names::default();
-    let mut inputs = Vec::new();
-    for opened in format::open_all(sources, options, &names)? {
-        inputs.push(Input::new(opened, options));
-    }
-    // The window is shared out, so that a thousand inputs need no thousand windows.
-    let window = (WINDOW / inputs.len()).max(256);
-    inputs.iter_mut().for_each(|input| input.window = window);
-    let mut merged = Merged {
-        inputs,
-        heads: BinaryHeap::new(),
-        names,
-        options: options.clone(),
-        seen: rate::Seen::default(),
-        origin: 0,
-        fault: None,
-        ended: false,
-    };
-    merged.start()?;
-    if options.sort {
-        return Ok(Box::new(super::sorted::Sorted::new(merged, options)?));
-    }
-    Ok(Box::new(merged))
-}
-
-/// One opened input.
-pub(crate) struct Opened {
-    pub path: PathBuf,
-    pub format: &'static Format,
-    pub compression: &'static str,
-    pub parse: Box<dyn Parse>,
 }
 
 struct Input {
@@ -88,11 +32,10 @@ struct Input {
     fault: Option<TraceError>,
     sorting: bool,
     shift: i64,
-    first: Option<i64>,
 }
 
 impl Input {
-    fn new(opened: Opened, options: &Options) -> Self {
+    fn new(opened: Opened, options: &Options, window: usize) -> Self {
         let intake = Intake::new(&opened.path, options, &opened.parse.sizes());
         Self {
             opened,
@@ -100,12 +43,11 @@ impl Input {
             buffer: Vec::new(),
             next: 0,
             ready: 0,
-            window: WINDOW,
+            window,
             more: true,
             fault: None,
             sorting: options.sort,
             shift: 0,
-            first: None,
         }
     }
 
@@ -158,10 +100,27 @@ pub(crate) struct Merged {
 }
 
 impl Merged {
+    /// At the first request.
+    pub fn new(opened: Vec<Opened>, names: Names, options: &Options) -> Result<Self, TraceError> {
+        // The window is shared out, so that a thousand inputs need no thousand windows.
+        let window = (WINDOW / opened.len()).max(256);
+        let mut merged = Self {
+            inputs: opened.into_iter().map(|opened| Input::new(opened, options, window)).collect(),
+            heads: BinaryHeap::new(),
+            names,
+            options: options.clone(),
+            seen: rate::Seen::default(),
+            origin: 0,
+            fault: None,
+            ended: false,
+        };
+        merged.start()?;
+        Ok(merged)
+    }
+
     fn start(&mut self) -> Result<(), TraceError> {
         for (at, input) in self.inputs.iter_mut().enumerate() {
             let Some(first) = input.peek()? else { continue };
-            input.first = Some(first);
             if self.options.align_starts && !input.sorting {
                 input.shift = first;
             }

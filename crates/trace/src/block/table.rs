@@ -2,8 +2,7 @@
 //! op dictionary(read|write|trim|flush), offset u64, bytes u64, asynchronous bool?, response_ns i64?`, in time order.
 //! Written under a temporary name and moved into place, so that a reader never sees half of one.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::types::Int8Type;
@@ -14,42 +13,19 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use iojoule_record::{Op, RecordError, TableWriter};
 
 use super::{Record, TraceError};
+use crate::staged::Staged;
 
 /// Rows written at once.
 const BATCH: usize = 64 * 1024;
 /// The operations of a block trace: the first of [`Op`].
 pub(crate) const OPS: usize = 4;
 
-/// A file in the making; gone when dropped before [`Staged::publish`].
-pub(crate) struct Staged {
-    pub temporary: PathBuf,
-    target: PathBuf,
-}
-
-impl Staged {
-    /// An existing `target` is an error unless `force`.
-    pub fn new(target: &Path, force: bool) -> Result<Self, TraceError> {
-        if !force && target.exists() {
-            return Err(TraceError::Exists { path: target.to_owned() });
-        }
-        let mut temporary = target.as_os_str().to_owned();
-        temporary.push(format!(".{}.part", std::process::id()));
-        Ok(Self { temporary: temporary.into(), target: target.to_owned() })
+/// A file in the making; an existing `target` is an error unless `force`.
+pub(crate) fn stage(target: &Path, force: bool) -> Result<Staged, TraceError> {
+    if !force && target.exists() {
+        return Err(TraceError::Exists { path: target.to_owned() });
     }
-
-    pub fn publish(self) -> Result<(), TraceError> {
-        fs::rename(&self.temporary, &self.target).map_err(|e| TraceError::io(&self.target, e))
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        let mut footer = self.temporary.as_os_str().to_owned();
-        footer.push(".footer");
-        // Both are gone already where all went well.
-        let _ = fs::remove_file(&self.temporary);
-        let _ = fs::remove_file(footer);
-    }
+    Ok(Staged::new(target))
 }
 
 /// The columns of the table.
@@ -78,7 +54,7 @@ impl Writer {
     /// `metadata` joins what marks the table; keys in use: `iojoule.source`, `iojoule.devices` (JSON texts). An
     /// existing file is an error unless `force`.
     pub fn create(target: &Path, metadata: &[(String, String)], force: bool) -> Result<Self, TraceError> {
-        let staged = Staged::new(target, force)?;
+        let staged = stage(target, force)?;
         let schema = schema();
         let marks = [("iojoule.kind", "blocktrace"), ("iojoule.version", "1")];
         let mut all: Vec<(String, String)> = marks.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
@@ -96,7 +72,7 @@ impl Writer {
     pub fn close(mut self) -> Result<(), TraceError> {
         self.flush()?;
         self.table.close()?;
-        self.staged.publish()
+        self.staged.publish(TraceError::io)
     }
 
     fn flush(&mut self) -> Result<(), TraceError> {

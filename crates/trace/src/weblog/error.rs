@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use iojoule_record::RecordError;
 
+use crate::Kind;
+
 #[derive(Debug, thiserror::Error)]
 pub enum WeblogError {
     #[error("{path}: {source}")]
@@ -25,17 +27,6 @@ pub enum WeblogError {
     Record(#[from] RecordError),
     #[error("stopped")]
     Stopped,
-}
-
-/// Who can help with an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The person who named the input and wrote the options.
-    Config,
-    /// The administrator: files, permissions, space.
-    Host,
-    /// The user stopped it.
-    Interrupted,
 }
 
 impl WeblogError {

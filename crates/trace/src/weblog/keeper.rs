@@ -10,7 +10,7 @@ use super::key::Key;
 use super::line::{Broken, Line};
 use super::names::Namer;
 use super::objects::Objects;
-use super::prepare::PrepareOptions;
+use super::prepare_options::PrepareOptions;
 use super::rules::Rules;
 use super::select::{Keep, Span};
 use super::sort::{Kept, Sorter};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::WeblogError;
 use super::info::{BrokenLines, by_reason};
@@ -14,52 +14,12 @@ use super::keeper::Keeper;
 use super::key::key_for;
 use super::line::Line;
 use super::names::Names;
-use super::select::Keep;
+use super::prepare_options::PrepareOptions;
 use super::sort::{Kept, Merged};
 use super::spread::offsets_ns;
-use super::table::{ReplayWriter, Staged, write_objects};
+use super::table::{ReplayWriter, write_objects};
 use super::time::iso;
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PrepareOptions {
-    pub paths: Vec<PathBuf>,
-    /// The replay table, `x.parquet` or `x.replay.parquet`; the objects table beside it is `x.objects.parquet`.
-    pub output: PathBuf,
-    #[serde(default)]
-    pub force: bool,
-    #[serde(default)]
-    pub keep: Keep,
-    /// Statuses to keep; without it, `static` keeps 200, 206 and 304, the others keep all.
-    #[serde(default)]
-    pub statuses: Option<Vec<u16>>,
-    /// First instant kept, and first one no longer kept; see [`Span::new`](super::select::Span::new).
-    #[serde(default)]
-    pub since: Option<String>,
-    #[serde(default)]
-    pub until: Option<String>,
-    #[serde(default)]
-    pub hours: Option<Vec<u8>>,
-    /// Cut rules; see [`Rules::new`](super::rules::Rules::new).
-    #[serde(default)]
-    pub cut: Vec<String>,
-    #[serde(default)]
-    pub names: Names,
-    #[serde(default)]
-    pub key_file: Option<PathBuf>,
-    /// Spread requests inside the second their stamp names.
-    #[serde(default = "yes")]
-    pub spread: bool,
-    #[serde(default)]
-    pub seed: u64,
-    /// Take what can be read of damaged compressed files.
-    #[serde(default)]
-    pub allow_damaged: bool,
-}
-
-fn yes() -> bool {
-    true
-}
+use crate::staged::Staged;
 
 /// What was written and what was left out.
 #[derive(Clone, Debug, Serialize)]
@@ -135,8 +95,8 @@ pub fn prepare(options: &PrepareOptions, stop: &AtomicBool) -> Result<Prepared, 
         .map_err(|e| if let WeblogError::Io { source, .. } = e { WeblogError::io(folder, source) } else { e })?;
     table.close()?;
     key.store()?;
-    staged_objects.publish()?;
-    staged.publish()?;
+    staged_objects.publish(WeblogError::io)?;
+    staged.publish(WeblogError::io)?;
 
     let mut warnings = Vec::new();
     if options.names == Names::Sha1 {

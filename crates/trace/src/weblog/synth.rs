@@ -16,9 +16,9 @@ use super::WeblogError;
 use super::arrivals::{Arrivals, Curve};
 use super::site::{Session, Site};
 use super::spread::uniform;
-use super::table::Staged;
 use super::time::{Stamp, iso};
 use super::zipf::Zipf;
+use crate::staged::Staged;
 
 /// Share of requests that open a new session; a session has 12 requests on average.
 const NEW_SESSION: f64 = 1.0 / 12.0;
@@ -133,7 +133,7 @@ pub fn synth(options: &SynthOptions, stop: &AtomicBool) -> Result<Synthesised, W
         last = utc_s;
     }
     out.finish().map_err(broken)?;
-    staged.publish()?;
+    staged.publish(WeblogError::io)?;
     Ok(Synthesised {
         output: output.clone(),
         requests: options.requests,

@@ -2,7 +2,6 @@
 //! place together, so that a reader never sees half of one.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,34 +18,6 @@ use super::objects::{Object, Objects};
 use super::sort::Kept;
 
 const BATCH: usize = 64 * 1024;
-
-/// A file in the making; gone when dropped before [`Staged::publish`].
-pub(crate) struct Staged {
-    pub temporary: PathBuf,
-    target: PathBuf,
-}
-
-impl Staged {
-    pub fn new(target: &Path) -> Self {
-        let mut temporary = target.as_os_str().to_owned();
-        temporary.push(format!(".{}.part", std::process::id()));
-        Self { temporary: temporary.into(), target: target.to_owned() }
-    }
-
-    pub fn publish(self) -> Result<(), WeblogError> {
-        fs::rename(&self.temporary, &self.target).map_err(|e| WeblogError::io(&self.target, e))
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        let mut footer = self.temporary.as_os_str().to_owned();
-        footer.push(".footer");
-        // Both are gone already where all went well.
-        let _ = fs::remove_file(&self.temporary);
-        let _ = fs::remove_file(footer);
-    }
-}
 
 fn replay_schema() -> SchemaRef {
     let names = |key| DataType::Dictionary(Box::new(key), Box::new(DataType::Utf8));

@@ -4,7 +4,6 @@ use iojoule_units::SECTOR;
 use serde::Deserialize;
 
 use super::super::{Record, TraceError};
-use super::layout::Place;
 
 /// What becomes of addresses beyond the new end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -36,14 +35,11 @@ pub(crate) struct Fitter {
 }
 
 impl Fitter {
-    pub fn new(fit: &Fit, places: &[Place], concatenated: bool) -> Result<Self, TraceError> {
+    /// `sizes` of the old devices, by number; needed to scale only.
+    pub fn new(fit: &Fit, sizes: Vec<(u32, u64)>) -> Result<Self, TraceError> {
         if fit.bytes < SECTOR {
             return Err(TraceError::Option(format!("remap: a device of {} bytes holds no sector", fit.bytes)));
         }
-        let sizes = match concatenated {
-            true => vec![(0, places.last().map_or(0, |p| p.first_byte + p.bytes))],
-            false => places.iter().map(|p| (p.device, p.bytes)).collect(),
-        };
         Ok(Self { how: fit.how, bytes: fit.bytes, sizes, moved: 0 })
     }
 

@@ -7,8 +7,8 @@ use iojoule_record::Op;
 use serde::Serialize;
 
 use super::super::{Record, TraceError, open};
-use super::ConvertOptions;
 use super::fit::How;
+use super::options::ConvertOptions;
 use super::select::{Chosen, Left};
 
 /// What a size that nobody told is rounded up to.
@@ -84,6 +84,14 @@ fn refuse_pipes(paths: &[PathBuf]) -> Result<(), TraceError> {
             "{} can be read only once, and the sizes of devices must be found first: give it as a file",
             path.display()
         ))),
+    }
+}
+
+/// Device numbers and the bytes each has, once they are put behind one another or as they are.
+pub(crate) fn sizes(places: &[Place], concatenated: bool) -> Vec<(u32, u64)> {
+    match concatenated {
+        true => vec![(0, places.last().map_or(0, |p| p.first_byte + p.bytes))],
+        false => places.iter().map(|p| (p.device, p.bytes)).collect(),
     }
 }
 

@@ -4,51 +4,27 @@
 
 mod fit;
 mod layout;
+mod options;
 pub(super) mod out;
 mod select;
 mod thin;
+mod to;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iojoule_record::Op;
 use iojoule_units::Nanos;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use fit::{Fit, How};
 pub use layout::{Place, SizeFrom};
-pub use out::To;
+pub use options::ConvertOptions;
 pub use select::{Left, Select};
 pub use thin::Thin;
+pub use to::To;
 
-use super::{Notes, Options, Record, TraceError, open};
-
-/// What is asked of a conversion.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ConvertOptions {
-    pub paths: Vec<PathBuf>,
-    pub output: PathBuf,
-    #[serde(default)]
-    pub force: bool,
-    /// The format written; told from the end of `output`'s name where it is absent.
-    #[serde(default)]
-    pub to: Option<To>,
-    #[serde(default)]
-    pub read: Options,
-    #[serde(default)]
-    pub select: Select,
-    /// All devices behind one another as device 0, in order of their numbers.
-    #[serde(default)]
-    pub concatenate: bool,
-    /// Every time is multiplied by this: 0.5 lets the trace run twice as fast.
-    #[serde(default)]
-    pub time_scale: Option<f64>,
-    #[serde(default)]
-    pub thin: Option<Thin>,
-    #[serde(default)]
-    pub fit: Option<Fit>,
-}
+use super::{Notes, Record, TraceError, open};
 
 /// What a conversion did.
 #[derive(Debug, Serialize)]
@@ -68,7 +44,7 @@ pub struct Converted {
 
 /// Reads `options.paths`, writes `options.output`. Nothing stands there before all of it is written.
 pub fn convert(options: &ConvertOptions, stop: &AtomicBool) -> Result<Converted, TraceError> {
-    let to = out::To::choose(options.to, &options.output)?;
+    let to = To::choose(options.to, &options.output)?;
     let scale = options.time_scale.unwrap_or(1.0);
     if !(scale.is_finite() && scale > 0.0) {
         return Err(TraceError::Option(format!("time_scale: {scale} is not above 0")));
@@ -76,7 +52,8 @@ pub fn convert(options: &ConvertOptions, stop: &AtomicBool) -> Result<Converted,
     let select = select::Chosen::new(&options.select)?;
     let mut thin = options.thin.as_ref().map(thin::Thinner::new).transpose()?;
     let layout = layout::of(options, &select, stop)?;
-    let mut fit = options.fit.as_ref().map(|fit| fit::Fitter::new(fit, &layout, options.concatenate)).transpose()?;
+    let sizes = layout::sizes(&layout, options.concatenate);
+    let mut fit = options.fit.as_ref().map(|fit| fit::Fitter::new(fit, sizes)).transpose()?;
     let mut left = Left::default();
     let mut reader = open(&options.paths, &options.read)?;
     let places = if options.concatenate { layout.as_slice() } else { &[] };

@@ -8,46 +8,14 @@ use std::path::Path;
 
 use iojoule_record::Op;
 use iojoule_units::SECTOR;
-use serde::{Deserialize, Serialize};
 
 use super::super::format::plain::HEADER;
-use super::super::table::{Staged, Writer};
+use super::super::table::{Writer, stage};
 use super::super::{Record, TraceError};
-use super::ConvertOptions;
 use super::layout::Place;
-
-/// A format to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum To {
-    /// The canonical table.
-    Parquet,
-    /// DiskSim's ASCII trace.
-    Disksim,
-    /// fio's I/O log, version 3.
-    Fio,
-    /// The columns of the canonical table as text.
-    Csv,
-}
-
-impl To {
-    pub(crate) fn choose(asked: Option<Self>, output: &Path) -> Result<Self, TraceError> {
-        if let Some(to) = asked {
-            return Ok(to);
-        }
-        let end = output.extension().map(|end| end.to_string_lossy().to_lowercase()).unwrap_or_default();
-        match end.as_str() {
-            "parquet" => Ok(Self::Parquet),
-            "disksim" | "trace" | "ascii" => Ok(Self::Disksim),
-            "iolog" | "fio" => Ok(Self::Fio),
-            "csv" => Ok(Self::Csv),
-            _ => Err(TraceError::Option(format!(
-                "{}: the name does not tell the format; say which (--to): parquet, disksim, fio, csv",
-                output.display()
-            ))),
-        }
-    }
-}
+use super::options::ConvertOptions;
+use super::to::To;
+use crate::staged::Staged;
 
 pub(crate) enum Sink {
     Table(Box<Writer>),
@@ -57,7 +25,6 @@ pub(crate) enum Sink {
 pub(crate) struct Text {
     to: To,
     staged: Staged,
-    target: std::path::PathBuf,
     file: BufWriter<File>,
     /// Files that fio was told of.
     opened: BTreeSet<u32>,
@@ -94,7 +61,7 @@ impl Sink {
         if to == To::Parquet {
             return Ok(Self::Table(Box::new(Writer::create(target, metadata, force)?)));
         }
-        let staged = Staged::new(target, force)?;
+        let staged = stage(target, force)?;
         let failed = |e| TraceError::io(target, e);
         let mut file = BufWriter::with_capacity(1 << 18, File::create_new(&staged.temporary).map_err(failed)?);
         match to {
@@ -103,8 +70,7 @@ impl Sink {
             To::Disksim | To::Parquet => Ok(()),
         }
         .map_err(failed)?;
-        let text =
-            Text { to, staged, target: target.to_owned(), file, opened: BTreeSet::new(), last_us: 0, rounded: 0 };
+        let text = Text { to, staged, file, opened: BTreeSet::new(), last_us: 0, rounded: 0 };
         Ok(Self::Text(Box::new(text)))
     }
 
@@ -112,7 +78,7 @@ impl Sink {
     pub fn push(&mut self, record: &Record) -> Result<bool, TraceError> {
         match self {
             Self::Table(writer) => writer.push(*record).map(|()| true),
-            Self::Text(text) => text.push(record).map_err(|e| TraceError::io(&text.target, e)),
+            Self::Text(text) => text.push(record).map_err(|e| TraceError::io(&text.staged.target, e)),
         }
     }
 
@@ -175,9 +141,9 @@ impl Text {
             }
             self.file.flush()
         };
-        finish().map_err(|e| TraceError::io(&self.target, e))?;
+        finish().map_err(|e| TraceError::io(&self.staged.target, e))?;
         drop(self.file);
-        self.staged.publish()?;
+        self.staged.publish(TraceError::io)?;
         let said = match self.to {
             To::Disksim => format!("{} requests were rounded to whole sectors, which DiskSim counts", self.rounded),
             _ => format!("{} times were cut to the microseconds that fio counts", self.rounded),

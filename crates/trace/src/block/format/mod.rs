@@ -19,7 +19,7 @@ mod vscsi;
 
 use std::path::Path;
 
-pub(crate) use recognise::{Head, fit, fits, open_all};
+pub(crate) use recognise::{Head, Opened, fit, fits, open_all};
 
 use super::TimeUnit;
 use super::fault::Stop;

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::fault::{Fault, Stop};
-use super::super::parse::{Line, Names};
-use super::super::reader::Opened;
+use super::super::parse::{Line, Names, Parse};
 use super::super::source::{HEAD, Source};
 use super::super::{Options, TraceError};
 use super::{Format, Open, Setup, TABLE, known, named};
@@ -93,6 +92,14 @@ fn bare_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let ends = [".gz", ".zst", ".bz2", ".xz"];
     ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name).to_owned()
+}
+
+/// One opened input.
+pub(crate) struct Opened {
+    pub path: PathBuf,
+    pub format: &'static Format,
+    pub compression: &'static str,
+    pub parse: Box<dyn Parse>,
 }
 
 /// Begins to read every file in its format.

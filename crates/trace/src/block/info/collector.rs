@@ -95,7 +95,7 @@ impl Collector {
         let ios = reads + writes;
         let duration_s = self.gaps.duration().as_secs_f64();
         let data_bytes = sum_wide(|d| u128::from(d.data_bytes));
-        let mean_seek_bytes = self.concatenated.mean(&self.devices);
+        let mean_seek_bytes = self.concatenated.mean(self.devices.iter().map(|(&number, d)| (number, d.data_bytes)));
         let sequential = (sum(|d| d.sequential_reads), sum(|d| d.sequential_writes));
         Info {
             ios,

@@ -4,8 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use super::device::Device;
-
 /// Distances over the concatenation, exact in one pass although the sizes of devices are known only at its end: a seek
 /// from a lower to a higher device is the difference of their bases, plus the address on the higher, minus that on the
 /// lower. So it is enough to count how often each base is added and taken off.
@@ -35,12 +33,13 @@ impl Concatenated {
         }
     }
 
-    /// Mean distance in bytes, with the devices in the order of their numbers; `None` for fewer than two requests.
-    pub fn mean(&self, devices: &BTreeMap<u32, Device>) -> Option<f64> {
+    /// Mean distance in bytes; `None` for fewer than two requests. `devices` are numbers and sizes in bytes, in the order
+    /// in which the devices lie.
+    pub fn mean(&self, devices: impl Iterator<Item = (u32, u64)>) -> Option<f64> {
         let (mut base, mut sum) = (0i128, self.sum);
-        for (number, device) in devices {
-            sum += base * i128::from(self.bases.get(number).copied().unwrap_or(0));
-            base += i128::from(device.data_bytes);
+        for (number, bytes) in devices {
+            sum += base * i128::from(self.bases.get(&number).copied().unwrap_or(0));
+            base += i128::from(bytes);
         }
         (self.seeks > 0).then(|| sum as f64 / self.seeks as f64)
     }

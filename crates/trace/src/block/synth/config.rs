@@ -1,11 +1,9 @@
 //! What a synthetic trace is asked to be.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use iojoule_units::SECTOR;
 
-use super::profile::PROFILES;
 use crate::block::TraceError;
 
 /// A synthetic trace. Shares are fractions from 0 to 1 of all I/Os, unless said otherwise.
@@ -82,26 +80,6 @@ impl Default for SynthConfig {
 }
 
 impl SynthConfig {
-    /// A profile, or the default, with these keys changed.
-    ///
-    /// # Errors
-    /// [`TraceError::Option`] for a profile or key that there is not, and for a value of the wrong kind.
-    pub fn resolve(profile: Option<&str>, changes: &Map<String, Value>) -> Result<Self, TraceError> {
-        let base = match profile {
-            None => Self::default(),
-            Some(name) => Self::profile(name).ok_or_else(|| {
-                let known = PROFILES.map(|(name, _)| name).join(", ");
-                TraceError::Option(format!("profile: {name:?} is none of {known}"))
-            })?,
-        };
-        let wrong = |e: serde_json::Error| TraceError::Option(e.to_string());
-        let mut keys = serde_json::to_value(base).map_err(wrong)?;
-        if let Value::Object(keys) = &mut keys {
-            keys.extend(changes.clone());
-        }
-        serde_json::from_value(keys).map_err(wrong)
-    }
-
     /// I/Os after `length`.
     pub fn kept_ios(&self) -> u64 {
         (self.ios as f64 * self.length).round() as u64

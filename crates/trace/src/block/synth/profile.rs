@@ -2,7 +2,10 @@
 //! reads, asynchronous writes, L and reads after writes are the table's; where the rest comes from stands at each line.
 //! Nothing here was chosen by what any array does with the trace.
 
+use serde_json::{Map, Value};
+
 use super::config::{Size, SynthConfig};
+use crate::block::TraceError;
 
 /// Names and what they stand for.
 pub const PROFILES: [(&str, &str); 3] = [
@@ -16,6 +19,26 @@ const WEEK_S: f64 = 604_800.0;
 const GB: f64 = 1e9;
 
 impl SynthConfig {
+    /// A profile, or the default, with these keys changed.
+    ///
+    /// # Errors
+    /// [`TraceError::Option`] for a profile or key that there is not, and for a value of the wrong kind.
+    pub fn resolve(profile: Option<&str>, changes: &Map<String, Value>) -> Result<Self, TraceError> {
+        let base = match profile {
+            None => Self::default(),
+            Some(name) => Self::profile(name).ok_or_else(|| {
+                let known = PROFILES.map(|(name, _)| name).join(", ");
+                TraceError::Option(format!("profile: {name:?} is none of {known}"))
+            })?,
+        };
+        let wrong = |e: serde_json::Error| TraceError::Option(e.to_string());
+        let mut keys = serde_json::to_value(base).map_err(wrong)?;
+        if let Value::Object(keys) = &mut keys {
+            keys.extend(changes.clone());
+        }
+        serde_json::from_value(keys).map_err(wrong)
+    }
+
     /// One of [`PROFILES`].
     pub fn profile(name: &str) -> Option<Self> {
         match name {

@@ -96,7 +96,7 @@ fn a_damaged_archive_is_told_from_an_unreadable_disk() {
     let Some(path) = reference("blocktraces/caffeine_samples/systor17-additional-sample.csv.gz") else { return };
     let bytes = std::fs::read(path).unwrap();
     let error = read_text("a.csv.gz", &bytes[..9000], &Options::default()).unwrap_err();
-    assert_eq!(error.kind(), super::super::Kind::Config);
+    assert_eq!(error.kind(), crate::Kind::Config);
     assert!(error.to_string().contains("truncated"), "{error}");
 }
 
@@ -133,7 +133,7 @@ fn a_time_unit_that_cannot_be_meant_is_warned_of_with_the_others() {
 #[test]
 fn a_missing_file_is_the_users_a_folder_too() {
     let missing = read_with(std::path::Path::new("/nowhere/a.trace"), &Options::default()).unwrap_err();
-    assert_eq!(missing.kind(), super::super::Kind::Config);
+    assert_eq!(missing.kind(), crate::Kind::Config);
     assert!(matches!(missing, TraceError::Io { .. }));
 }
 
