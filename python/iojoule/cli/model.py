@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from iojoule.cli.model_depth import queue_depth
+
 if TYPE_CHECKING:
     from iojoule.models.sr_array import Disk, Load, Prediction
 
@@ -29,6 +31,9 @@ class Round(StrEnum):
 
     FLOOR = "floor"
     ARGMIN = "argmin"
+
+
+app.command("queue-depth")(queue_depth)
 
 
 @app.command("sr-array")
