@@ -63,3 +63,49 @@ impl Policy for Gears {
     fn timer(&mut self, _: u16, _: &dyn View, _: &mut Orders) {}
     fn arrived(&mut self, _: u16, _: &dyn View, _: &mut Orders) {}
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::stage::Geared;
+    use super::*;
+
+    pub fn gears() -> Gears {
+        let of = Nanos::from_secs_f64;
+        let thresholds = Thresholds { up: 0.8, hysteresis: 0.1, hold: of(15.2) };
+        Gears::new(thresholds, Watch { tick: of(1.0), windows: [of(10.0), of(60.0), of(300.0)] })
+    }
+
+    #[test]
+    fn a_quiet_array_shifts_down_when_the_long_window_is_full_and_a_busy_one_up_after_the_short() {
+        let (mut policy, mut array) = (gears(), Geared::top());
+        array.pass(&mut policy, 1000, 0.4);
+        assert_eq!(array.shifts, [(300.0, 0)]);
+        // 1.7 of two drives is 0.85 of each; the quiet that came before is still in the window for nine seconds.
+        array.pass(&mut policy, 100, 1.7);
+        assert_eq!(array.shifts[1].1, 1);
+        assert!((1001.0..=1010.0).contains(&array.shifts[1].0));
+        // The same work is 0.43 of four drives: on two it would be above 0.7, so the gear stays.
+        array.pass(&mut policy, 1000, 1.7);
+        assert_eq!(array.shifts.len(), 2);
+    }
+
+    #[test]
+    fn an_array_with_a_failed_drive_does_not_shift_down() {
+        let (mut policy, mut array) = (gears(), Geared::top());
+        array.state = State::Failed;
+        array.pass(&mut policy, 1000, 0.0);
+        assert!(array.shifts.is_empty());
+    }
+
+    #[test]
+    fn drives_on_their_way_up_say_nothing_of_the_load() {
+        let (mut policy, mut array) = (gears(), Geared::top());
+        array.state = State::SpinningUp;
+        array.pass(&mut policy, 400, 0.0);
+        array.state = State::Idle;
+        array.pass(&mut policy, 299, 0.0);
+        assert!(array.shifts.is_empty());
+        array.pass(&mut policy, 1, 0.0);
+        assert_eq!(array.shifts, [(700.0, 0)]);
+    }
+}

@@ -107,8 +107,9 @@ impl Policy for Rationed {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::gears::tests::gears;
     use super::super::golden::{table, ultrastar};
-    use super::super::stage::{play, seconds};
+    use super::super::stage::{Geared, play, seconds};
     use super::super::{Fixed, Rest};
     use super::*;
 
@@ -134,6 +135,22 @@ mod tests {
         // One that is idle over midnight is spun down then.
         let played = play(&mut rationed(1.0), &ultrastar(), &seconds(&[43_200.0, 86_400.0]));
         assert_eq!(played[1].down_after.unwrap().as_secs_f64().round(), 43_200.0);
+    }
+
+    #[test]
+    fn shifts_down_are_rationed_too_and_an_array_without_cycles_stays_in_its_gear_until_the_next_day() {
+        let mut policy = Rationed::new(Box::new(gears()), 4, 3.0);
+        let mut array = Geared::top();
+        for day in 0..2 {
+            array.now = ModelNs(day * DAY.0 + 1);
+            // Quiet for long enough to shift down, then work for long enough to shift up.
+            for _ in 0..5 {
+                array.pass(&mut policy, 320, 0.1);
+                array.pass(&mut policy, 20, 1.9);
+            }
+            let downs = array.shifts.drain(..).filter(|(_, gear)| *gear == 0).count();
+            assert_eq!(downs, 3);
+        }
     }
 
     proptest! {

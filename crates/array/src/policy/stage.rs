@@ -1,4 +1,5 @@
-//! A stage for a policy in tests: one drive whose idle periods are given, and a count of what the policy does in each.
+//! Stages for policies in tests: one drive whose idle periods are given, and what the policy does in each; and an array with
+//! gears that obeys at once.
 
 use iojoule_disk::power::Standby;
 use iojoule_units::{Joules, ModelNs, Nanos};
@@ -73,6 +74,54 @@ pub fn play(policy: &mut dyn Policy, figures: &Standby, periods: &[Nanos]) -> Ve
         now = now + Nanos(1_000_000);
     }
     played
+}
+
+/// Four drives with gears of two and four, all equally busy. A shift is done when it is ordered.
+pub struct Geared {
+    pub now: ModelNs,
+    pub gear: u8,
+    pub state: State,
+    pub shifts: Vec<(f64, u8)>,
+}
+
+impl View for Geared {
+    fn now(&self) -> ModelNs {
+        self.now
+    }
+    fn drives(&self) -> u16 {
+        4
+    }
+    fn drive(&self, drive: u16) -> DriveView {
+        let state = if drive < 2 || self.gear == 1 { self.state } else { State::Resting };
+        DriveView { state, idle_since: None, last_idle: Nanos::ZERO, queue: 0, spin_ups: 0 }
+    }
+    fn gear(&self) -> Option<Gear<'_>> {
+        Some(Gear { now: self.gear, sizes: &[2, 4], shifting: false })
+    }
+}
+
+impl Geared {
+    pub fn top() -> Self {
+        Self { now: ModelNs::ZERO, gear: 1, state: State::Idle, shifts: Vec::new() }
+    }
+
+    /// Lets `seconds` go by in which the four drives together are busy for `work` seconds a second, a tick a second.
+    pub fn pass(&mut self, policy: &mut dyn Policy, seconds: u32, work: f64) {
+        let mut orders = Orders::default();
+        for _ in 0..seconds {
+            self.now = self.now + Nanos(1_000_000_000);
+            let active = if self.gear == 1 { 4 } else { 2 };
+            let busy: Vec<f64> =
+                (0..4).map(|drive| if drive < active { (work / f64::from(active)).min(1.0) } else { 0.0 }).collect();
+            policy.window(&busy, self, &mut orders);
+            for order in orders.drain() {
+                if let Order::Shift { gear } = order {
+                    self.gear = gear;
+                    self.shifts.push(((self.now - ModelNs::ZERO).as_secs_f64(), gear));
+                }
+            }
+        }
+    }
 }
 
 pub fn energy(played: &[Played]) -> f64 {
