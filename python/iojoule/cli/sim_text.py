@@ -43,6 +43,9 @@ def summary_text(summary: Mapping[str, Any]) -> str:
     lines.append(
         f"drives    busy {min(busy):.1%} to {max(busy):.1%}, {commands:,} commands, {summary['spinups']:,} spin-ups"
     )
+    if web := summary.get("web"):
+        known = web["outcomes"]["from_memory"]
+        lines.append(f"web       {web['requests']:,} requests, {known:,} from memory")
     if summary["gears"]:
         lines.append(f"gears     {len(summary['gears']):,} changes")
     lines += [f"warning: {warning}" for warning in summary["warnings"]]
@@ -61,7 +64,10 @@ def _odd(summary: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 def _times(summary: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    web = summary.get("web")
+    clients = [] if web is None else [("web first", web["latency_ms"]), ("web last", web["completion_ms"])]
     return [
+        *clients,
         ("response", summary["response_ms"]),
         ("  reads", summary["reads"]["response_ms"]),
         ("  writes", summary["writes"]["response_ms"]),
