@@ -7,7 +7,7 @@ use std::path::Path;
 use iojoule_array::layout::LayoutConfig;
 use iojoule_array::{ArrayConfig, Phase, Propagation, ReadChoice, SchedulerKind};
 use iojoule_disk::import::{
-    self, Addressing, CopyChoice, Organisation, ParityRotation, Redundancy, Scheduling, System, SystemDrive,
+    self, Addressing, CopyChoice, Organisation, ParityRotation, Redundancy, Scheduling, System, SystemDrive, Unused,
 };
 use iojoule_disk::{DriveSpec, Model};
 
@@ -26,7 +26,10 @@ pub struct Imported {
 pub fn system(path: &Path, load: &Load) -> Result<Imported, SimError> {
     let system = import::system(path).map_err(SimError::config)?;
     let refuse = |why: String| SimError::Config(format!("{}: {why}", path.display()));
-    let mut warnings = Vec::new();
+    let unmodelled = system.unused.iter().filter(|unused| unused.matters);
+    let mut warnings: Vec<String> = unmodelled
+        .map(|Unused { file, line, key, why, .. }| format!("{file}:{line}: `{key}` has no effect here: {why}"))
+        .collect();
     let mut load = load.clone();
     if system.time_scale > 0.0 {
         load.speed /= system.time_scale;

@@ -1,5 +1,7 @@
 //! `disksim_disk`: buffer, overheads, and the mechanics it names.
 
+use std::ops::RangeInclusive;
+
 use super::fields::{Fields, Unused};
 use super::mechanics::{Curve, curve, mechanics};
 use super::queue;
@@ -12,6 +14,25 @@ const PREFETCH: [Prefetch; 5] =
     [Prefetch::None, Prefetch::Track, Prefetch::Cylinder, Prefetch::Segment, Prefetch::NextTrack];
 const FAST_WRITE: [FastWrite; 3] = [FastWrite::None, FastWrite::Sequential, FastWrite::Always];
 const CACHING: [Caching; 3] = [Caching::Off, Caching::On, Caching::On];
+
+const ALONE: &str = "the drive holds one request at a time";
+const OWN_BUS: &str = "drives do not wait for each other's bus";
+/// Keys without effect, and the values for which the model is what DiskSim's drive is.
+const MODELLED: [(&str, RangeInclusive<f64>, &str); 13] = [
+    ("Max queue length", 0.0..=1.0, ALONE),
+    ("Hold bus entire read xfer", 0.0..=0.0, OWN_BUS),
+    ("Hold bus entire write xfer", 0.0..=0.0, OWN_BUS),
+    ("Allow almost read hits", 0.0..=0.0, "a request that begins with the sector being read is a miss"),
+    ("Allow sneaky full read hits", 0.0..=0.0, ALONE),
+    ("Allow sneaky partial read hits", 0.0..=0.0, ALONE),
+    ("Allow sneaky intermediate read hits", 0.0..=0.0, ALONE),
+    ("Allow write prebuffering", 0.0..=0.0, ALONE),
+    ("Preseeking level", 0.0..=0.0, ALONE),
+    ("Low (write) water mark", 0.0..=0.0, "data of a write come without a break"),
+    ("Disconnect write if seek", 0.0..=0.0, "a write disconnects as its overheads say"),
+    ("Write hit stop prefetch", 1.0..=1.0, "any write stops reading ahead"),
+    ("Read directly to buffer", 1.0..=1.0, "sectors go to the buffer as they pass"),
+];
 
 pub(super) fn drive(text: &mut Text, block: &Block, unused: &mut Vec<Unused>) -> Result<DriveSpec, DiskError> {
     let mut fields = Fields::new(text, block)?;
@@ -28,6 +49,14 @@ pub(super) fn drive(text: &mut Text, block: &Block, unused: &mut Vec<Unused>) ->
     let mean_sectors_per_cylinder = Some(fields.whole("Avg sectors per cylinder", 1, u32::MAX)?);
     // With one request in the drive at a time its own scheduler has nothing to choose from.
     queue::own(text, fields.block("Scheduler", "disksim_ioqueue")?, queue_length, unused)?;
+    // Without fast writes there is never a second one.
+    if cache.fast_write != FastWrite::None {
+        let why = "one write at a time is in the buffer";
+        fields.only_modelled("Maximum number of write segments", &(0.0..=1.0), why, unused);
+    }
+    for (name, modelled, why) in &MODELLED {
+        fields.only_modelled(name, modelled, why, unused);
+    }
     fields.set_aside(&["Print stats"], "statistics of DiskSim's own", unused);
     fields.set_aside(&["Calc sector by sector"], "DiskSim 4.0 ignores it, too", unused);
     fields.finish()?;

@@ -1,5 +1,7 @@
 //! Typed access to a block's keys. Every key must be asked for or set aside by name: one that is not is an error.
 
+use std::ops::RangeInclusive;
+
 use super::syntax::{Block, Key, Value};
 use super::token::{At, Text};
 use crate::DiskError;
@@ -11,6 +13,8 @@ pub struct Unused {
     pub line: usize,
     pub key: String,
     pub why: &'static str,
+    /// It asks for something that DiskSim does and this model does not: a run may come out otherwise.
+    pub matters: bool,
 }
 
 pub(super) struct Fields<'a> {
@@ -150,7 +154,22 @@ impl<'a> Fields<'a> {
 
     pub fn unused(&self, key: &Key, why: &'static str) -> Unused {
         let (file, line) = self.text.name(key.at);
-        Unused { file, line, key: key.name.clone(), why }
+        Unused { file, line, key: key.name.clone(), why, matters: false }
+    }
+
+    /// Lists a key that asks for something beyond what is modelled.
+    pub fn only_modelled(
+        &mut self,
+        name: &str,
+        modelled: &RangeInclusive<f64>,
+        why: &'static str,
+        unused: &mut Vec<Unused>,
+    ) {
+        if let Some(key) = self.maybe(name)
+            && !matches!(key.value, Value::Number(n) if modelled.contains(&n))
+        {
+            unused.push(Unused { matters: true, ..self.unused(key, why) });
+        }
     }
 
     /// The end: a key that nobody asked for is not understood.

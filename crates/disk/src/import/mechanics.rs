@@ -77,6 +77,7 @@ pub(super) fn mechanics(text: &Text, block: &Block, unused: &mut Vec<Unused>) ->
         seek,
         layout,
     };
+    mech.only_modelled("Percent error in rpms", &(0.0..=0.0), "the platters turn at their rated speed", unused);
     mech.finish()?;
     Ok(mechanics)
 }

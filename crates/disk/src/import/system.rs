@@ -23,7 +23,7 @@ pub struct System {
     pub devices: Vec<DeviceMap>,
     /// Multiplies the times of a trace.
     pub time_scale: f64,
-    /// What was understood and has no effect.
+    /// What was understood and has no effect; by [`Unused::matters`] what DiskSim would have acted on.
     pub unused: Vec<Unused>,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn build(text: &mut Text, document: &Document) -> Result<System, Disk
             kind => match ASIDE.iter().find(|(known, _)| *known == kind) {
                 Some((_, why)) => {
                     let (file, line) = text.name(block.at);
-                    system.unused.push(Unused { file, line, key: format!("{kind} {name}"), why });
+                    system.unused.push(Unused { file, line, key: format!("{kind} {name}"), why, matters: false });
                 }
                 None => return Err(text.error(block.at, format!("a block of kind `{kind}` is not understood"))),
             },
