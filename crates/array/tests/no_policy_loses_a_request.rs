@@ -1,5 +1,5 @@
-//! A policy decides about energy and nothing else: one that orders at random, sense and nonsense, delays requests and loses
-//! none.
+//! A policy decides about energy and nothing else: one that orders at random, sense and nonsense, delays requests and
+//! loses none.
 #![allow(clippy::unwrap_used)]
 
 mod stage;

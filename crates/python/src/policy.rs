@@ -1,6 +1,6 @@
-//! Power policies written in Python. The array calls them at decision points only; each call attaches to the interpreter, shows
-//! the class a snapshot of the array and takes its answer as orders. What goes wrong in the class is its author's to mend:
-//! it ends the run with file, line and method.
+//! Power policies written in Python. The array calls them at decision points only; each call attaches to the
+//! interpreter, shows the class a snapshot of the array and takes its answer as orders. What goes wrong in the class
+//! is its author's to mend: it ends the run with file, line and method.
 
 mod orders;
 mod view;

@@ -50,13 +50,13 @@ pub(crate) fn sound(array: &Array) -> Result<(), SimError> {
     array.policy_failure().map_or(Ok(()), |why| Err(SimError::Config(why.to_owned())))
 }
 
-/// The lower bound of a run's energy: that of the same run with drives that always spin, less what they would have saved
-/// had they known when the next request comes and been back in time for it.
+/// The lower bound of a run's energy: that of the same run with drives that always spin, less what they would have
+/// saved had they known when the next request comes and been back in time for it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Oracle {
     pub energy_j: f64,
-    /// The run's energy over the oracle's. Below 1 is possible: a policy that delays requests or moves data, as the oracle
-    /// does not, may make idle periods longer.
+    /// The run's energy over the oracle's. Below 1 is possible: a policy that delays requests or moves data, as the
+    /// oracle does not, may make idle periods longer.
     pub ratio: Option<f64>,
     /// Of the run in which the drives always spin.
     pub always_on_j: f64,

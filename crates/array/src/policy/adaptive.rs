@@ -1,6 +1,6 @@
-//! A threshold for each drive that learns: longer after a spin-down that did not pay, shorter after one that did. Douglis,
-//! Krishnan & Bershad, USENIX Mobile and Location-Independent Computing 1995; here with multiplicative steps, and a
-//! spin-down is bad where the idle period from it on was shorter than the break-even.
+//! A threshold for each drive that learns: longer after a spin-down that did not pay, shorter after one that did.
+//! Douglis, Krishnan & Bershad, USENIX Mobile and Location-Independent Computing 1995; here with multiplicative
+//! steps, and a spin-down is bad where the idle period from it on was shorter than the break-even.
 
 use iojoule_units::{ModelNs, Nanos};
 

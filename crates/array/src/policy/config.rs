@@ -1,5 +1,5 @@
-//! A policy by name: what a configuration says, and the table from names to policies. Times that are left out follow from
-//! the drive's break-even.
+//! A policy by name: what a configuration says, and the table from names to policies. Times that are left out follow
+//! from the drive's break-even.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

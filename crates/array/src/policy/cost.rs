@@ -18,8 +18,8 @@ pub fn online(figures: &Standby, threshold: Nanos, period: Nanos) -> Joules {
     figures.stay(threshold) + figures.transitions + figures.standby * resting.max(Nanos::ZERO)
 }
 
-/// The least that any policy can draw, one that knows the period's length: at once at rest iff the period is longer than
-/// the break-even.
+/// The least that any policy can draw, one that knows the period's length: at once at rest iff the period is longer
+/// than the break-even.
 pub fn oracle(figures: &Standby, period: Nanos) -> Joules {
     match figures.break_even() {
         Some(break_even) if period > break_even => online(figures, Nanos::ZERO, period),
@@ -27,8 +27,8 @@ pub fn oracle(figures: &Standby, period: Nanos) -> Joules {
     }
 }
 
-/// Power of an array of which `on` of `drives` drives spin, each busy for the share `busy` of the time in which it draws
-/// `active`, the others in standby: `Σ_on (P_idle + u (P_act − P_idle)) + (N − n) P_standby`.
+/// Power of an array of which `on` of `drives` drives spin, each busy for the share `busy` of the time in which it
+/// draws `active`, the others in standby: `Σ_on (P_idle + u (P_act − P_idle)) + (N − n) P_standby`.
 pub fn gear_power(figures: &Standby, drives: u16, on: u16, busy: f64, active: Watts) -> Watts {
     let each = figures.idle.0 + busy * (active.0 - figures.idle.0);
     Watts(f64::from(on) * each + f64::from(drives - on) * figures.standby.0)

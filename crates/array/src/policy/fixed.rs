@@ -1,5 +1,5 @@
-//! A drive rests after it has been idle for a threshold. At the break-even time this never costs more than twice what the
-//! oracle pays above resting (the ski-rental argument; Karlin et al., Algorithmica 11(6), 1994).
+//! A drive rests after it has been idle for a threshold. At the break-even time this never costs more than twice what
+//! the oracle pays above resting (the ski-rental argument; Karlin et al., Algorithmica 11(6), 1994).
 
 use iojoule_units::Nanos;
 
@@ -86,7 +86,8 @@ mod tests {
             let periods: Vec<Nanos> = periods.into_iter().map(|ns| Nanos(ns as i64)).collect();
             let threshold = figures.break_even().unwrap();
             let online = energy(&play(&mut Fixed::new(threshold, Rest::Standby), &figures, &periods));
-            // A period cut short inside a transition still ends when the transitions do: the excess counts full transitions.
+            // A period cut short inside a transition still ends when the transitions do: the excess counts full
+            // transitions.
             let excess = |joules: f64, down_at: &dyn Fn(Nanos) -> Option<Nanos>| {
                 let resting = |p: &Nanos| match down_at(*p) {
                     Some(after) => p.0.max((after + figures.spin_down + figures.spin_up).0),

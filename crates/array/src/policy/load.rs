@@ -1,6 +1,6 @@
-//! How busy the active drives are, over a short window, a minute and five minutes, and what gear that asks for: up where
-//! the short window's mean and deviation pass a threshold, down where the same work on fewer drives would stay below it, by a
-//! margin, in every window. After PARAID: Weddle et al., FAST 2007.
+//! How busy the active drives are, over a short window, a minute and five minutes, and what gear that asks for: up
+//! where the short window's mean and deviation pass a threshold, down where the same work on fewer drives would stay
+//! below it, by a margin, in every window. After PARAID: Weddle et al., FAST 2007.
 
 use std::collections::VecDeque;
 
@@ -80,8 +80,8 @@ impl History {
         self.ticks.push_back(busy.fold((0, 0.0, 0.0), add));
     }
 
-    /// The windows that are full, and whether all are. Mean and deviation are over drives and ticks alike: a load that is
-    /// uneven in time or over the drives counts for more than an even one.
+    /// The windows that are full, and whether all are. Mean and deviation are over drives and ticks alike: a load
+    /// that is uneven in time or over the drives counts for more than an even one.
     pub fn windows(&self) -> (Vec<Busy>, bool) {
         let full: Vec<Busy> =
             self.windows.iter().filter(|ticks| **ticks <= self.ticks.len()).map(|ticks| self.latest(*ticks)).collect();

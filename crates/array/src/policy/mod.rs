@@ -1,11 +1,12 @@
 //! When drives rest and which gear an array runs in. The engine calls a policy at decision points only — a drive runs
 //! out of work, a timer rings, a request comes for a drive that does not spin, a window of utilisation ends — and
-//! carries out its [`Order`]s. A policy decides about energy and nothing else: the engine itself spins a drive up that has
-//! work, so no policy can lose a request.
+//! carries out its [`Order`]s. A policy decides about energy and nothing else: the engine itself spins a drive up
+//! that has work, so no policy can lose a request.
 //!
 //! 1. [`PolicyConfig`] names a policy; [`PolicyConfig::build`] makes it.
 //! 2. [`View`] is what a policy may see of the array.
-//! 3. [`OracleTally`] is what no policy can do better than, [`Observer`] the run it is computed from; [`cost`] has the energies all of this is about.
+//! 3. [`OracleTally`] is what no policy can do better than, [`Observer`] the run it is computed from; [`cost`] has
+//!    the energies all of this is about.
 
 mod adaptive;
 mod config;
@@ -42,7 +43,8 @@ pub use share::{Experts, Share};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriveView {
     pub state: State,
-    /// Since when the drive has had nothing to do for requests; `None` while it has. A drive rests within its idle period.
+    /// Since when the drive has had nothing to do for requests; `None` while it has. A drive rests within its idle
+    /// period.
     pub idle_since: Option<ModelNs>,
     /// Length of the last idle period that has ended; zero before the first has.
     pub last_idle: Nanos,
@@ -161,15 +163,15 @@ pub trait Policy: Send {
     /// Asked once, before any other call.
     fn wants(&self) -> Wants;
 
-    /// The drive has run out of work: the last command ended and none waits. Also called for every spinning drive at the
-    /// start of the run, and for one that has spun up without work.
+    /// The drive has run out of work: the last command ended and none waits. Also called for every spinning drive at
+    /// the start of the run, and for one that has spun up without work.
     fn idle(&mut self, drive: u16, view: &dyn View, orders: &mut Orders);
 
     /// The drive's timer rings: it has had no command since the timer was set.
     fn timer(&mut self, drive: u16, view: &dyn View, orders: &mut Orders);
 
-    /// A request has come for a drive that does not spin, the first since it left the spinning state. The engine spins it up
-    /// without being told. `view` still shows the state and the idle period the request ends.
+    /// A request has come for a drive that does not spin, the first since it left the spinning state. The engine
+    /// spins it up without being told. `view` still shows the state and the idle period the request ends.
     fn arrived(&mut self, drive: u16, view: &dyn View, orders: &mut Orders);
 
     /// A window ends. `busy[i]`: share of the window, 0 to 1, in which drive `i` had a command in service.

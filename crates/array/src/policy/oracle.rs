@@ -1,6 +1,6 @@
-//! The offline lower bound: what drives would have drawn had they known the length of every idle period, and had been back in
-//! time. No policy that delays no request can draw less; it is computed from the idle periods of a run in which the drives
-//! always spin, and stands beside every run.
+//! The offline lower bound: what drives would have drawn had they known the length of every idle period, and had been
+//! back in time. No policy that delays no request can draw less; it is computed from the idle periods of a run in
+//! which the drives always spin, and stands beside every run.
 
 use iojoule_disk::power::Standby;
 use iojoule_units::{Joules, Nanos};

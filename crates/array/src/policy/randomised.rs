@@ -1,6 +1,6 @@
-//! A threshold drawn anew for every idle period, with the density `e^(t/T) / (T (e − 1))` on `0 ≤ t ≤ T`, `T` the break-even:
-//! the expected excess is at most e/(e − 1) = 1.58 times the oracle's whatever the periods are, where a fixed threshold
-//! can be led to 2 (Karlin et al., Algorithmica 11(6), 1994).
+//! A threshold drawn anew for every idle period, with the density `e^(t/T) / (T (e − 1))` on `0 ≤ t ≤ T`, `T` the
+//! break-even: the expected excess is at most e/(e − 1) = 1.58 times the oracle's whatever the periods are, where a
+//! fixed threshold can be led to 2 (Karlin et al., Algorithmica 11(6), 1994).
 
 use std::f64::consts::E;
 

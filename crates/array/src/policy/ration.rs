@@ -1,5 +1,5 @@
-//! Rations power cycles: a drive that is rated for so many starts over its life has so many a day, and stays up when the day's
-//! are used. Around any policy. After PARAID's rationing (Weddle et al., FAST 2007).
+//! Rations power cycles: a drive that is rated for so many starts over its life has so many a day, and stays up when
+//! the day's are used. Around any policy. After PARAID's rationing (Weddle et al., FAST 2007).
 
 use iojoule_units::{ModelNs, Nanos};
 
@@ -12,9 +12,9 @@ pub fn cycles_per_day(cycles: f64, years: f64) -> f64 {
     cycles / (365.0 * years)
 }
 
-/// A policy whose spin-downs are rationed. A drive may not be spun down more often in any day of the run than there are
-/// whole cycles in its ration; the policy is asked again when the next day begins. A shift down is rationed for each drive
-/// it would rest.
+/// A policy whose spin-downs are rationed. A drive may not be spun down more often in any day of the run than there
+/// are whole cycles in its ration; the policy is asked again when the next day begins. A shift down is rationed for
+/// each drive it would rest.
 pub struct Rationed {
     inner: Box<dyn Policy>,
     per_day: u64,

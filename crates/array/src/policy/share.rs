@@ -1,6 +1,6 @@
-//! A threshold for each drive by the share algorithm: experts with fixed thresholds, weighed by what each would have cost in
-//! the idle periods seen so far. A loser gives part of its weight to a common pool, so that another can win when the load
-//! changes. Helmbold, Long, Sconyers & Sherrod, Mobile Networks and Applications 5(4), 2000.
+//! A threshold for each drive by the share algorithm: experts with fixed thresholds, weighed by what each would have
+//! cost in the idle periods seen so far. A loser gives part of its weight to a common pool, so that another can win
+//! when the load changes. Helmbold, Long, Sconyers & Sherrod, Mobile Networks and Applications 5(4), 2000.
 
 use iojoule_disk::power::Standby;
 use iojoule_units::Nanos;

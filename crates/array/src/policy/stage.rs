@@ -1,5 +1,5 @@
-//! Stages for policies in tests: one drive whose idle periods are given, and what the policy does in each; and an array with
-//! gears that obeys at once.
+//! Stages for policies in tests: one drive whose idle periods are given, and what the policy does in each; and an
+//! array with gears that obeys at once.
 
 use iojoule_disk::power::Standby;
 use iojoule_units::{Joules, ModelNs, Nanos};

@@ -1,6 +1,7 @@
 //! The answer of a policy in Python as orders: `None`, one tuple, or any number of them.
 //!
-//! `("wake", drive, at_s)`, `("spin_down", drive)`, `("spin_down", drive, "sleep")`, `("spin_up", drive)`, `("shift", gear)`.
+//! `("wake", drive, at_s)`, `("spin_down", drive)`, `("spin_down", drive, "sleep")`, `("spin_up", drive)`, `("shift",
+//! gear)`.
 
 use iojoule_array::policy::{Orders, Rest};
 use iojoule_units::ModelNs;

@@ -1,6 +1,6 @@
-//! Where files lie. The allocator is simple and stated: files in the order of their paths, each at a block boundary, one
-//! behind the other; the free room of the part of the array they are given is spread evenly between them. A file with
-//! metadata has that block first. Fragments of a file are placed as if each were a file.
+//! Where files lie. The allocator is simple and stated: files in the order of their paths, each at a block boundary,
+//! one behind the other; the free room of the part of the array they are given is spread evenly between them. A file
+//! with metadata has that block first. Fragments of a file are placed as if each were a file.
 
 use crate::SimError;
 
@@ -25,7 +25,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// Places files of these paths and sizes on an array of `capacity` sectors. The number of a file is its place in `files`.
+    /// Places files of these paths and sizes on an array of `capacity` sectors. The number of a file is its place in
+    /// `files`.
     pub fn place(
         files: &[(String, u64)],
         capacity: u64,
@@ -117,10 +118,9 @@ mod tests {
             sizes in prop::collection::vec(0_u64..200_000, 1..60), metadata: bool,
             fragment in prop::option::of(1_u64..20), spread in prop::option::of(3100_u64..5000),
         ) {
-            let sectors = 8 * 5000;
-            let placed = Files::place(
-                &named(&sizes), sectors, spread.map(|blocks| blocks * BLOCK), fragment.map(|blocks| blocks * BLOCK), metadata,
-            ).unwrap();
+            let (sectors, bytes) = (8 * 5000, |blocks: u64| blocks * BLOCK);
+            let placed =
+                Files::place(&named(&sizes), sectors, spread.map(bytes), fragment.map(bytes), metadata).unwrap();
             let mut seen = std::collections::BTreeSet::new();
             for number in 0..sizes.len() as u32 {
                 let file = placed.file(number).unwrap();

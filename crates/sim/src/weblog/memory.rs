@@ -1,8 +1,9 @@
-//! The server's memory for pages of files: least recently used goes first. A page is in memory from the moment its read has
-//! come; two requests for a page that is on its way both read it.
+//! The server's memory for pages of files: least recently used goes first. A page is in memory from the moment its
+//! read has come; two requests for a page that is on its way both read it.
 //!
-//! Pages are found by leaves of neighbouring blocks: files are read from their start, so the next block's place is mostly
-//! where the last one's was. A leaf stays when its pages have gone; there are as many as the files have blocks, over 64.
+//! Pages are found by leaves of neighbouring blocks: files are read from their start, so the next block's place is
+//! mostly where the last one's was. A leaf stays when its pages have gone; there are as many as the files have
+//! blocks, over 64.
 
 use std::collections::HashMap;
 
@@ -138,9 +139,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_holds_what_a_plain_list_holds(most in 1_usize..8, uses in prop::collection::vec((0_u64..12, any::<bool>()).prop_map(|(block, hold)| (block * 40, hold)), 0..200)) {
+        fn it_holds_what_a_plain_list_holds(
+            most in 1_usize..8, uses in prop::collection::vec((0_u64..12, any::<bool>()), 0..200),
+        ) {
             let (mut memory, mut list) = (Memory::new(most as u64), Vec::<u64>::new());
-            for (block, hold) in uses {
+            for (number, hold) in uses {
+                // Over several leaves.
+                let block = number * 40;
                 let known = list.iter().position(|b| *b == block);
                 if let Some(at) = known {
                     list.remove(at);

@@ -1,10 +1,10 @@
 //! A web server's requests as requests to the array below it: a prepared log ([`iojoule_trace::weblog`]) says which
-//! object was asked for and when, [`files::Files`] where its blocks lie, [`memory::Memory`] which of them the server still
-//! holds, and [`WebSource`] sends the reads for the others and writes down when the web request had its first and its last
-//! block.
+//! object was asked for and when, `Files` where its blocks lie, `Memory` which of them the server
+//! still holds, and [`WebSource`] sends the reads for the others and writes down when the web request had its first
+//! and its last block.
 //!
-//! The server reads a file from its start in reads of `read_bytes`, as a kernel's read-ahead does, `reads_ahead` at a time, the
-//! next when one has come: a large file on four resting drives waits for one after the other.
+//! The server reads a file from its start in reads of `read_bytes`, as a kernel's read-ahead does, `reads_ahead` at a
+//! time, the next when one has come: a large file on four resting drives waits for one after the other.
 
 mod files;
 mod memory;
@@ -35,7 +35,8 @@ pub struct WebLoad {
     pub objects: Option<PathBuf>,
     /// More files, that nobody asks for but that take their room: a table with the columns `path` and `size`.
     pub tree: Option<PathBuf>,
-    /// Part of the array, from its start, over which the files are spread evenly; packed one behind the other unless given.
+    /// Part of the array, from its start, over which the files are spread evenly; packed one behind the other unless
+    /// given.
     pub spread_bytes: Option<u64>,
     /// Files longer than this lie in pieces of it, each with its share of the free room behind it; whole unless given.
     pub fragment_bytes: Option<u64>,
@@ -50,8 +51,8 @@ pub struct WebLoad {
     /// Each file has a block of metadata ahead of its first, read before it and held in memory like any other.
     #[serde(default = "defaults::metadata")]
     pub metadata: bool,
-    /// The time of last access is kept: a file that is read dirties its block of metadata, which is written when it has been
-    /// dirty for this long.
+    /// The time of last access is kept: a file that is read dirties its block of metadata, which is written when it
+    /// has been dirty for this long.
     pub access_times_ns: Option<i64>,
 }
 

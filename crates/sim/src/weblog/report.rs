@@ -94,8 +94,8 @@ impl Book {
     }
 }
 
-/// `tables/web.parquet`: the columns of every `requests` table, on the simulated clock. `issued_ns` is the first request to
-/// the array, or the arrival where memory answered; `stream` the client.
+/// `tables/web.parquet`: the columns of every `requests` table, on the simulated clock. `issued_ns` is the first
+/// request to the array, or the arrival where memory answered; `stream` the client.
 struct Table {
     table: TableWriter,
     schema: SchemaRef,

@@ -1,4 +1,5 @@
-//! The server above a machine whose answers can be worked out by hand: every request takes ten milliseconds, all at once.
+//! The server above a machine whose answers can be worked out by hand: every request takes ten milliseconds, all at
+//! once.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;

@@ -1,5 +1,5 @@
-//! One web request on its way through a file: first the metadata, then the data in reads of a fixed size, so many under way at
-//! once. It asks memory for each block when its read's turn has come.
+//! One web request on its way through a file: first the metadata, then the data in reads of a fixed size, so many
+//! under way at once. It asks memory for each block when its read's turn has come.
 
 use std::ops::Range;
 
