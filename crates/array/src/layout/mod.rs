@@ -2,15 +2,15 @@
 //!
 //! | layout | copies | what it is for |
 //! |---|---|---|
-//! | [`single`], [`concat`] | 1 | drives as they are |
+//! | [`single`], [`concat`](mod@concat) | 1 | drives as they are |
 //! | [`raid0`] | 1 | throughput |
 //! | [`raid1`], [`raid10`] | mirrors on other drives | surviving a drive, faster reads |
 //! | [`raid5`] (and RAID-4) | parity | surviving a drive at little space |
 //! | [`sr`] | rotated on the same disk, mirrors on others | latency for capacity |
 //! | [`paraid`] | soft, on fewer drives | drives that can sleep |
 //!
-//! [`LayoutConfig`] builds them by name. What they share: [`striping`], [`copies`] over several drives, [`rotation`] of
-//! parity and what a request does to one [`row`] of it, [`replicas`] on one disk, [`merge`], [`divide`], [`bits`].
+//! [`LayoutConfig`] builds them by name. What they share: `striping`, `copies` over several drives, `rotation` of
+//! parity and what a request does to one `row` of it, `replicas` on one disk, `merge`, `divide`, `bits`.
 
 use iojoule_disk::Op;
 use iojoule_units::Lba;

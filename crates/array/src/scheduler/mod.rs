@@ -4,13 +4,13 @@
 //!
 //! | name | next is | replicas |
 //! |---|---|---|
-//! | [`fcfs`] | who came first | |
-//! | [`sstf`] | the nearest cylinder | |
-//! | [`look`] | the nearest cylinder in the direction of travel | |
-//! | [`clook`] | the next sector number upwards, then the lowest | |
-//! | [`satf`] | the shortest seek and rotation | |
-//! | [`rlook`] | as LOOK, then the rotationally closest replica | yes |
-//! | [`rsatf`] | the shortest seek and rotation over all replicas | yes |
+//! | `fcfs` | who came first | |
+//! | `sstf` | the nearest cylinder | |
+//! | `look` | the nearest cylinder in the direction of travel | |
+//! | `clook` | the next sector number upwards, then the lowest | |
+//! | `satf` | the shortest seek and rotation | |
+//! | `rlook` | as LOOK, then the rotationally closest replica | yes |
+//! | `rsatf` | the shortest seek and rotation over all replicas | yes |
 
 mod clook;
 mod fcfs;

@@ -2,11 +2,11 @@
 //! the grammar and the parameter lists of DiskSim's manual (CMU-PDL-08-101); what is not understood is an error with
 //! file and line, and what is understood but without effect here is listed in [`System::unused`].
 //!
-//! 1. [`token`]: text, comments and `source` includes as one row of words and signs.
-//! 2. [`syntax`]: blocks, keys, values, instances, topology.
-//! 3. [`fields`]: typed access to a block, that notices keys nobody asked for.
-//! 4. [`drive`], [`mechanics`], [`zones`]: a `disksim_disk` with its `dm_disk`.
-//! 5. [`queue`], [`organisation`], [`topology`], [`system`]: the rest of a `.parv`.
+//! 1. `token`: text, comments and `source` includes as one row of words and signs.
+//! 2. `syntax`: blocks, keys, values, instances, topology.
+//! 3. `fields`: typed access to a block, that notices keys nobody asked for.
+//! 4. `drive`, `mechanics`, `zones`: a `disksim_disk` with its `dm_disk`.
+//! 5. `queue`, `organisation`, `topology`, `system`: the rest of a `.parv`.
 
 mod drive;
 mod fields;

@@ -1,9 +1,9 @@
 //! Access logs of web servers.
 //!
-//! 1. [`input`] opens plain or compressed files and cuts them into lines; [`line`] parses one.
+//! 1. [`input`] opens plain or compressed files and cuts them into lines; [`line`](mod@line) parses one.
 //! 2. [`info`](mod@info) counts what a log holds, in memory that does not grow with it.
 //! 3. [`prepare`](mod@prepare) makes the replay table: [`select`] and [`rules`] decide which lines stay, [`names`]
-//!    pseudonymises them, [`sort`] brings them into time order, [`spread`] places them inside their second.
+//!    pseudonymises them, `sort` brings them into time order, [`spread`] places them inside their second.
 //! 4. [`synth`](mod@synth) writes a log that never happened.
 
 mod arrivals;

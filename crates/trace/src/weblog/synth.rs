@@ -1,4 +1,4 @@
-//! A seeded day of web traffic that never happened, as a Combined log: arrivals by [`Curve`], objects by Zipf's
+//! A seeded day of web traffic that never happened, as a Combined log: arrivals by `Curve`, objects by Zipf's
 //! law (Breslau et al., INFOCOM 1999), sizes lognormal with a Pareto tail (Barford & Crovella, SIGMETRICS 1998, table 1),
 //! requests in sessions of a client. The same options give the same bytes.
 
