@@ -175,12 +175,10 @@ impl Intake {
             return Err(Refusal::Fault(Fault::new(reason)));
         }
         let at = record.at.0;
-        if at < self.last {
-            if at < self.floor {
-                return Err(Refusal::Late(self.floor));
-            }
-            self.late += 1;
+        if at < self.floor {
+            return Err(Refusal::Late(self.floor));
         }
+        self.late += u64::from(at < self.last);
         self.last = at;
         self.records += 1;
         Ok(())

@@ -115,6 +115,17 @@ fn disorder_beyond_the_window_asks_for_a_sort_and_the_sort_mends_it() {
 }
 
 #[test]
+fn a_trace_that_begins_anew_in_mid_window_is_disorder_though_its_lines_rise_from_there() {
+    let window = super::super::WINDOW;
+    let rising = |from: usize, count: usize| (from..from + count).map(|i| format!("0,{i},512,r,{i}\n"));
+    // The window is full when few of the second part have been read: the rest comes behind what has left.
+    let (first, second) = (rising(1 << 20, 2 * window - 100), rising(0, 2 * window));
+    let text: String = first.chain(second).collect();
+    let message = default("a.spc", text.as_bytes());
+    assert!(message.contains("line 32769: ") && message.contains("(--sort)"), "{message}");
+}
+
+#[test]
 fn skipped_records_are_counted_and_the_first_is_told() {
     let options = Options { keep_going: true, ..Options::default() };
     let text = b"0,0,512,r,0.0\n0,1,512,q,0.1\n0,2,512,r,0.2\n0,x,512,r,0.2\n0,3,512,w,0.3\n";
