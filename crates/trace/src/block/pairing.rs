@@ -33,7 +33,7 @@ struct Waiting {
 impl Pairing {
     /// A request came.
     pub fn queued(&mut self, record: Record) {
-        let number = self.first + self.waiting.len() as u64;
+        let number = self.requests();
         self.open.insert((record.device, record.op as u8, record.offset, number), ());
         self.longest = self.longest.max(record.bytes);
         self.waiting.push_back(Waiting { record, left: record.bytes, done: false });
@@ -81,9 +81,14 @@ impl Pairing {
         Some(record)
     }
 
-    pub fn remarks(&self, requests: u64) -> Vec<String> {
-        let said =
-            format!("{} of {requests} requests have no completion in the trace: no response time", self.unanswered);
+    /// How many have come.
+    pub fn requests(&self) -> u64 {
+        self.first + self.waiting.len() as u64
+    }
+
+    pub fn remarks(&self) -> Vec<String> {
+        let (unanswered, requests) = (self.unanswered, self.requests());
+        let said = format!("{unanswered} of {requests} requests have no completion in the trace: no response time");
         (self.unanswered > 0).then_some(said).into_iter().collect()
     }
 }
@@ -129,7 +134,7 @@ mod tests {
         pairing.completed(Nanos(1), 0, Op::Write, 0, 4096);
         pairing.completed(Nanos(1), 0, Op::Write, 8192, 4096);
         assert_eq!(responses(&mut pairing), [None]);
-        assert_eq!(pairing.remarks(1).len(), 1);
+        assert_eq!(pairing.remarks().len(), 1);
     }
 
     #[test]

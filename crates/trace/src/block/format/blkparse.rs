@@ -26,7 +26,7 @@ pub static FORMAT: Format = Format {
     open: Open::Stream(|source, setup| {
         let unit = setup.unit;
         let names = setup.names.clone();
-        Ok(Box::new(Blkparse { source, names, unit, pairing: Pairing::default(), queued: 0, events: 0, ended: false }))
+        Ok(Box::new(Blkparse { source, names, unit, pairing: Pairing::default(), events: 0, ended: false }))
     }),
 };
 
@@ -128,7 +128,6 @@ struct Blkparse {
     names: Names,
     unit: TimeUnit,
     pairing: Pairing,
-    queued: u64,
     events: u64,
     ended: bool,
 }
@@ -151,10 +150,7 @@ impl Parse for Blkparse {
             }
             self.events += 1;
             match event(line, self.unit, &mut self.names).map_err(Stop::Broken)? {
-                Event::Queued(record) => {
-                    self.queued += 1;
-                    self.pairing.queued(record);
-                }
+                Event::Queued(record) => self.pairing.queued(record),
                 Event::Completed(r) => self.pairing.completed(r.at, r.device, r.op, r.offset, r.bytes),
                 Event::Other => {}
                 Event::End => self.ended = true,
@@ -167,8 +163,8 @@ impl Parse for Blkparse {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.pairing.remarks(self.queued);
-        if self.queued == 0 && self.events > 0 {
+        let mut remarks = self.pairing.remarks();
+        if self.pairing.requests() == 0 && self.events > 0 {
             remarks.push("no Q event: record with the queue action (blktrace -a queue -a complete)".into());
         }
         remarks

@@ -30,7 +30,7 @@ pub static FORMAT: Format = Format {
         let cpus = sources.into_iter().map(Cpu::open).collect::<Result<Vec<_>, _>>()?;
         let (names, pairing) = (setup.names.clone(), Pairing::default());
         let held = BinaryHeap::new();
-        Ok(Box::new(Blktrace { cpus, names, pairing, held, count: 0, read: 0, queued: 0, ended: false }))
+        Ok(Box::new(Blktrace { cpus, names, pairing, held, count: 0, read: 0, ended: false }))
     }),
 };
 
@@ -165,7 +165,6 @@ struct Blktrace {
     count: u64,
     /// The file read last.
     read: usize,
-    queued: u64,
     ended: bool,
 }
 
@@ -221,7 +220,6 @@ impl Blktrace {
             self.pairing.completed(Nanos(at), device, op, offset, bytes);
             return Ok(());
         }
-        self.queued += 1;
         let asynchronous = Some(if op == Op::Read { has(AHEAD) } else { !has(SYNC) });
         self.pairing.queued(Record { at: Nanos(at), device, op, offset, bytes, asynchronous, response: None });
         Ok(())
@@ -253,6 +251,6 @@ impl Parse for Blktrace {
     }
 
     fn remarks(&self) -> Vec<String> {
-        self.pairing.remarks(self.queued)
+        self.pairing.remarks()
     }
 }
