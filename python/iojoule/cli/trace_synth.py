@@ -32,7 +32,7 @@ def synth(
     duration: Annotated[str | None, typer.Option(help="Span of the whole length: 7d, 2h, 30s.")] = None,
     data_size: Annotated[str | None, typer.Option(help="Size of the data set: 8.4GB.")] = None,
     reads: Annotated[float | None, typer.Option(help="Share of reads.")] = None,
-    async_writes: Annotated[float | None, typer.Option(help="Share of writes that nobody waits for.")] = None,
+    async_writes: Annotated[float | None, typer.Option(help="Share of I/Os: writes that nobody waits for.")] = None,
     flush_period: Annotated[
         str | None, typer.Option(help="Rounds of the daemon that writes those; 0 strews them.")
     ] = None,
@@ -40,7 +40,7 @@ def synth(
         float | None, typer.Option(help="L: mean random over mean observed seek distance.")
     ] = None,
     read_after_write: Annotated[
-        float | None, typer.Option(help="Share of reads of what was written within the hour.")
+        float | None, typer.Option(help="Share of I/Os that read what was written within the hour.")
     ] = None,
     sequential_reads: Annotated[float | None, typer.Option(help="Share of reads that follow, of reads.")] = None,
     sequential_writes: Annotated[float | None, typer.Option(help="Share of writes that follow, of writes.")] = None,

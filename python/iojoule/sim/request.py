@@ -103,7 +103,7 @@ def _layout(array: Array) -> dict[str, Any]:
     match array.layout:
         case "sr":
             if array.shape is None:
-                raise ConfigError("an sr array needs its shape: 2x3x1", key="array.shape")
+                raise ConfigError("an sr array needs its shape, Ds x Dr x Dm: array.shape=2x3x1", key="array.shape")
             mine |= dict(zip(("ds", "dr", "dm"), map(int, array.shape.split("x")), strict=True))
             reads = ("shape",)
         case "raid10":
@@ -114,7 +114,7 @@ def _layout(array: Array) -> dict[str, Any]:
             mine |= _said(rmw_fraction=array.rmw_fraction)
         case "paraid":
             if array.gears is None:
-                raise ConfigError("a paraid array needs its gears: [2, 4]", key="array.gears")
+                raise ConfigError("a paraid array needs its gears: array.gears=[2,4]", key="array.gears")
             reads = ("gears", "flavour", "data", "rmw_fraction")
             data = None if array.data is None else _sectors(array.data, "array.data")
             mine |= _said(gears=array.gears, flavour=array.flavour, data_sectors=data, rmw_fraction=array.rmw_fraction)
