@@ -126,7 +126,11 @@ impl Place {
         } else if self.fit == Fit::Refuse {
             return Err(self.error(
                 record,
-                &format!("sectors {lba} to {} are beyond the array's {}", lba.saturating_add(sectors), self.capacity),
+                &format!(
+                    "sectors {lba} to {} are beyond the array's {}; fit = wrap or scale brings them inside",
+                    lba.saturating_add(sectors),
+                    self.capacity
+                ),
             ));
         } else {
             self.placed.wrapped += 1;
@@ -211,7 +215,10 @@ mod tests {
         let mut place = Place::new(Devices::One, Fit::Refuse, 100, None).unwrap();
         place.request(&record(0, 0, 512)).unwrap();
         let error = place.request(&record(0, 100 * 512, 512)).unwrap_err().to_string();
-        assert_eq!(error, "request 2 of the trace: sectors 100 to 101 are beyond the array's 100");
+        assert_eq!(
+            error,
+            "request 2 of the trace: sectors 100 to 101 are beyond the array's 100; fit = wrap or scale brings them inside"
+        );
     }
 
     proptest! {
