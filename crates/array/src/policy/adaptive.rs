@@ -58,8 +58,6 @@ impl Policy for Adaptive {
         let moved = Nanos((threshold.0 as f64 * factor).round() as i64);
         *threshold = moved.clamp(steps.least, steps.most);
     }
-
-    fn window(&mut self, _: &[f64], _: &dyn View, _: &mut Orders) {}
 }
 
 #[cfg(test)]

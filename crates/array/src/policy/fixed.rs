@@ -29,9 +29,6 @@ impl Policy for Fixed {
     fn timer(&mut self, drive: u16, _: &dyn View, orders: &mut Orders) {
         orders.spin_down(drive, self.to);
     }
-
-    fn arrived(&mut self, _: u16, _: &dyn View, _: &mut Orders) {}
-    fn window(&mut self, _: &[f64], _: &dyn View, _: &mut Orders) {}
 }
 
 #[cfg(test)]

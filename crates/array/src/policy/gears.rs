@@ -58,10 +58,6 @@ impl Policy for Gears {
             orders.shift(to);
         }
     }
-
-    fn idle(&mut self, _: u16, _: &dyn View, _: &mut Orders) {}
-    fn timer(&mut self, _: u16, _: &dyn View, _: &mut Orders) {}
-    fn arrived(&mut self, _: u16, _: &dyn View, _: &mut Orders) {}
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //!    the energies all of this is about.
 
 mod adaptive;
+mod build;
 mod config;
 pub mod cost;
 mod fixed;
@@ -29,7 +30,8 @@ use iojoule_units::{ModelNs, Nanos};
 use serde::{Deserialize, Serialize};
 
 pub use adaptive::{Adaptive, Steps};
-pub use config::{Argument, PolicyConfig, PolicyError, Ration, Threshold};
+pub use build::PolicyError;
+pub use config::{Argument, PolicyConfig, Ration, Threshold};
 pub use fixed::Fixed;
 pub use gears::{Gears, Watch};
 pub use never::Never;
@@ -158,24 +160,26 @@ pub struct Wants {
     pub window: Option<Nanos>,
 }
 
-/// A power policy. Every call comes with the time in `view`, which never goes back.
+/// A power policy; it leaves out the calls it does not want. Every call comes with the time in the view, which never
+/// goes back.
+#[allow(unused_variables)]
 pub trait Policy: Send {
     /// Asked once, before any other call.
     fn wants(&self) -> Wants;
 
     /// The drive has run out of work: the last command ended and none waits. Also called for every spinning drive at
     /// the start of the run, and for one that has spun up without work.
-    fn idle(&mut self, drive: u16, view: &dyn View, orders: &mut Orders);
+    fn idle(&mut self, drive: u16, view: &dyn View, orders: &mut Orders) {}
 
     /// The drive's timer rings: it has had no command since the timer was set.
-    fn timer(&mut self, drive: u16, view: &dyn View, orders: &mut Orders);
+    fn timer(&mut self, drive: u16, view: &dyn View, orders: &mut Orders) {}
 
     /// A request has come for a drive that does not spin, the first since it left the spinning state. The engine
     /// spins it up without being told. `view` still shows the state and the idle period the request ends.
-    fn arrived(&mut self, drive: u16, view: &dyn View, orders: &mut Orders);
+    fn arrived(&mut self, drive: u16, view: &dyn View, orders: &mut Orders) {}
 
     /// A window ends. `busy[i]`: share of the window, 0 to 1, in which drive `i` had a command in service.
-    fn window(&mut self, busy: &[f64], view: &dyn View, orders: &mut Orders);
+    fn window(&mut self, busy: &[f64], view: &dyn View, orders: &mut Orders) {}
 
     /// Why the policy can decide no more, where it cannot: one whose code is not ours may fail. It is still called, and
     /// orders nothing.

@@ -1,6 +1,6 @@
 //! Drives spin for ever and the gear stays: what any other policy is compared with.
 
-use super::{Orders, Policy, View, Wants};
+use super::{Policy, Wants};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Never;
@@ -9,9 +9,4 @@ impl Policy for Never {
     fn wants(&self) -> Wants {
         Wants::default()
     }
-
-    fn idle(&mut self, _: u16, _: &dyn View, _: &mut Orders) {}
-    fn timer(&mut self, _: u16, _: &dyn View, _: &mut Orders) {}
-    fn arrived(&mut self, _: u16, _: &dyn View, _: &mut Orders) {}
-    fn window(&mut self, _: &[f64], _: &dyn View, _: &mut Orders) {}
 }

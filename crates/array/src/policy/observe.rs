@@ -52,10 +52,6 @@ impl Policy for Observer {
             seen.idle_since[usize::from(drive)] = one.idle_since;
         }
     }
-
-    fn timer(&mut self, _: u16, _: &dyn View, _: &mut Orders) {}
-    fn arrived(&mut self, _: u16, _: &dyn View, _: &mut Orders) {}
-    fn window(&mut self, _: &[f64], _: &dyn View, _: &mut Orders) {}
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
+use std::collections::BTreeMap;
+
 use iojoule_disk::power::PowerSpec;
 
+use super::super::Argument;
 use super::super::golden::ultrastar;
 use super::*;
 
