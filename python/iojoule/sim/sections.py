@@ -54,7 +54,9 @@ class Array(_Section):
     shape: str | None = Field(
         None, pattern=r"^\d+x\d+x\d+$", description="sr: Ds x Dr x Dm, stripes x rotational replicas x mirrors: 2x3x1."
     )
-    copies: int | None = Field(None, ge=2, description="raid1, raid10: copies of every block; 2 if left out.")
+    copies: int | None = Field(
+        None, ge=2, description="raid10: copies of every block; 2 if left out. raid1 has a copy on every drive."
+    )
     gears: list[int] | None = Field(None, description="paraid: active drives of each gear, rising: [2, 4].")
     flavour: Literal["raid0", "raid5"] | None = Field(None, description="paraid: the layout of each gear; raid0.")
     data: Size | None = Field(
