@@ -70,6 +70,7 @@ pub enum ReadChoice {
     ShortestQueue,
 }
 
+/// When the copies of a write beyond the first are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Propagation {
@@ -119,6 +120,7 @@ pub struct CacheConfig {
     pub flush_ns: Option<i64>,
 }
 
+/// Something that happens to a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
@@ -127,6 +129,7 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
+/// What happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {

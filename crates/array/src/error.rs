@@ -6,6 +6,7 @@ use thiserror::Error;
 use crate::layout::LayoutError;
 use crate::policy::PolicyError;
 
+/// Why a description makes no array: the author of the configuration can help.
 #[derive(Debug, Error)]
 pub enum ArrayError {
     #[error("{key}: {reason}")]

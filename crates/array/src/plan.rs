@@ -55,6 +55,7 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Empties the plan and keeps its room.
     pub fn clear(&mut self) {
         self.pieces.clear();
         self.extents.clear();
@@ -76,6 +77,7 @@ impl Plan {
         }
     }
 
+    /// The places of a piece.
     pub fn copies(&self, piece: &Piece) -> &[Extent] {
         &self.extents[piece.copies.0 as usize..piece.copies.1 as usize]
     }
@@ -101,6 +103,7 @@ impl Health {
             && self.rebuilding.is_none_or(|(d, good)| d != drive || lba.0 + u64::from(sectors) <= good.0)
     }
 
+    /// Whether the drive can be written.
     pub fn writable(&self, drive: u16) -> bool {
         !self.failed[drive as usize]
     }

@@ -12,6 +12,7 @@ pub struct Report {
     pub counters: Counters,
 }
 
+/// What one slot of the array did.
 #[derive(Clone, Debug)]
 pub struct DriveReport {
     /// Time by state; the states partition the run.

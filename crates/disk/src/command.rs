@@ -2,6 +2,7 @@
 
 use iojoule_units::{Lba, ModelNs};
 
+/// What a command or request does to its sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     Read,

@@ -40,6 +40,7 @@ impl Drive {
         Self { model, motion, ledger: Ledger::since(ModelNs::ZERO), rest: PowerState::Idle, up_at: ModelNs::ZERO }
     }
 
+    /// What the drive is.
     pub fn model(&self) -> &Arc<Model> {
         &self.model
     }
@@ -145,6 +146,7 @@ impl Drive {
         self.ledger.book(self.rest, until);
     }
 
+    /// Where its time went, as far as it is booked: see [`Drive::account`].
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }

@@ -36,6 +36,7 @@ impl Default for Distribution {
 }
 
 impl Distribution {
+    /// Counts one time; a negative one as 0.
     #[inline]
     pub fn add(&mut self, time: Nanos) {
         let ns = time.0.max(0);
@@ -57,10 +58,12 @@ impl Distribution {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
+    /// Of nanoseconds, in the shape of all histograms of a run.
     pub fn histogram(&self) -> &Histogram<u64> {
         &self.histogram
     }
 
+    /// What is reported of the times, in ms.
     pub fn figures(&self) -> Figures {
         let known = self.count > 0;
         let n = self.count as f64;

@@ -19,6 +19,7 @@ pub enum Kind {
     Internal,
 }
 
+/// What can go wrong with a simulation.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
     #[error("{0}")]
@@ -38,6 +39,7 @@ pub enum SimError {
 }
 
 impl SimError {
+    /// Who can help.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Config(_) | Self::Request { .. } => Kind::Config,

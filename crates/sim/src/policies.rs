@@ -12,6 +12,7 @@ use crate::{Control, Ending, Listener, Ran, SimError, Source, run};
 
 /// Makes the policies that are not built in.
 pub trait Policies: Sync {
+    /// The policy that `config` names, for drives of this kind.
     fn make(&self, config: &PolicyConfig, drive: &DriveSpec) -> Result<Box<dyn Policy>, SimError>;
 }
 

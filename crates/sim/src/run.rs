@@ -10,8 +10,11 @@ use crate::{SimError, Source};
 
 /// What is told the time: the array. Its four words are all a run needs.
 pub trait Machine {
+    /// A request arrives; `now` was reached with [`Machine::advance`].
     fn submit(&mut self, now: ModelNs, request: Request);
+    /// When something is due next, if no request comes.
     fn next_event(&self) -> Option<ModelNs>;
+    /// Does all that is due up to `now`; what ends goes to `done`, in order.
     fn advance(&mut self, now: ModelNs, done: &mut Vec<Completion>);
     /// Requests submitted and not answered.
     fn outstanding(&self) -> u64;
@@ -19,6 +22,7 @@ pub trait Machine {
 
 /// Who hears of every completion, in order.
 pub trait Listener<M> {
+    /// A request has ended.
     fn completed(&mut self, completion: &Completion) -> Result<(), SimError>;
 
     /// Called now and then with the machine, for what it keeps until it is asked; `now` is reached.

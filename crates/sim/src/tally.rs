@@ -27,6 +27,7 @@ pub struct Times {
 }
 
 impl Times {
+    /// Adds what `other` counted.
     pub fn merge(&mut self, other: &Self) {
         self.response.merge(&other.response);
         self.service.merge(&other.service);
@@ -62,6 +63,7 @@ impl Tally {
         completion.served && completion.arrived >= self.from && !unwaited
     }
 
+    /// Counts a request that has ended.
     #[inline]
     pub fn add(&mut self, completion: &Completion) {
         self.bytes += u64::from(completion.request.sectors) * iojoule_units::SECTOR;

@@ -18,6 +18,7 @@ pub struct Steps {
     pub down: f64,
 }
 
+/// A threshold for each drive that follows what its last spin-down brought.
 #[derive(Clone, Debug)]
 pub struct Adaptive {
     break_even: Nanos,
@@ -32,6 +33,7 @@ impl Adaptive {
         Self { break_even, steps, to, drives: vec![(steps.first, ModelNs::ZERO); usize::from(drives)] }
     }
 
+    /// The drive's threshold now.
     pub fn threshold(&self, drive: u16) -> Nanos {
         self.drives[usize::from(drive)].0
     }

@@ -5,6 +5,7 @@ use iojoule_units::Nanos;
 
 use super::{Orders, Policy, Rest, View, Wants};
 
+/// One threshold for all drives.
 #[derive(Clone, Copy, Debug)]
 pub struct Fixed {
     threshold: Nanos,

@@ -15,6 +15,7 @@ pub struct Watch {
     pub windows: [Nanos; 3],
 }
 
+/// Shifts gears by how busy the drives are.
 #[derive(Clone, Debug)]
 pub struct Gears {
     thresholds: Thresholds,

@@ -14,6 +14,7 @@ pub struct Busy {
 }
 
 impl Busy {
+    /// Mean and deviation together: what a gear must bear.
     pub fn load(self) -> f64 {
         self.mean + self.deviation
     }
@@ -72,6 +73,7 @@ impl History {
         Self { windows: windows.iter().map(ticks).collect(), ticks: VecDeque::new() }
     }
 
+    /// Adds a tick: of each drive the share of time, 0 to 1, in which it was busy.
     pub fn push(&mut self, busy: impl Iterator<Item = f64>) {
         let add = |(n, sum, squares), busy: f64| (n + 1, sum + busy, squares + busy * busy);
         if self.ticks.len() == self.windows.last().copied().unwrap_or(0) {

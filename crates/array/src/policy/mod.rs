@@ -56,6 +56,7 @@ pub struct DriveView {
     pub spin_ups: u64,
 }
 
+/// What a drive is doing, as far as a policy cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// A command is in service.

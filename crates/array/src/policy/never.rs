@@ -2,6 +2,7 @@
 
 use super::{Policy, Wants};
 
+/// No drive ever rests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Never;
 

@@ -28,6 +28,7 @@ impl OracleTally {
         Self { figures, energy: Joules(0.0), stay: Joules(0.0), rests: 0 }
     }
 
+    /// Counts an idle period of a drive.
     pub fn add(&mut self, period: Nanos) {
         let (stay, least) = (self.figures.stay(period), cost::oracle(&self.figures, period));
         self.stay = self.stay + stay;

@@ -10,6 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{Orders, Policy, Rest, View, Wants};
 
+/// A threshold drawn anew for every idle period.
 #[derive(Clone, Debug)]
 pub struct Randomised {
     break_even: Nanos,

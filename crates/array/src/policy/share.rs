@@ -19,6 +19,7 @@ pub struct Experts {
     pub alpha: f64,
 }
 
+/// A threshold for each drive, from experts by their weight.
 #[derive(Clone, Debug)]
 pub struct Share {
     figures: Standby,

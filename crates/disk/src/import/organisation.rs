@@ -31,6 +31,7 @@ pub enum Addressing {
     Parts,
 }
 
+/// How data outlive a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redundancy {
     None,
@@ -61,6 +62,7 @@ pub enum CopyChoice {
     ShortestQueueThenSeek,
 }
 
+/// On which drive a stripe has its parity, and where its data begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParityRotation {
     LeftSymmetric,

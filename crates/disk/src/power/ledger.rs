@@ -49,6 +49,7 @@ impl Ledger {
         self.spin_ups += 1;
     }
 
+    /// Counts a spin-down; its time is booked as any other.
     pub fn count_spin_down(&mut self) {
         self.spin_downs += 1;
     }
@@ -64,6 +65,7 @@ impl Ledger {
         self.until - self.since
     }
 
+    /// Time booked in `state`.
     #[inline]
     pub fn dwell(&self, state: PowerState) -> Nanos {
         Nanos(self.dwell[state as usize])
@@ -75,10 +77,12 @@ impl Ledger {
         active.fold(Nanos::ZERO, |sum, s| sum + self.dwell(s))
     }
 
+    /// Spin-ups begun.
     pub fn spin_ups(&self) -> u64 {
         self.spin_ups
     }
 
+    /// Spin-downs begun.
     pub fn spin_downs(&self) -> u64 {
         self.spin_downs
     }

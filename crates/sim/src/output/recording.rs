@@ -22,6 +22,7 @@ pub struct Output {
     pub requests: bool,
 }
 
+/// The times of a run, and its tables where they are asked for.
 pub struct Recording {
     tally: Tally,
     warmup: ModelNs,

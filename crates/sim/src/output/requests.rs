@@ -12,6 +12,7 @@ use iojoule_units::SECTOR;
 use super::{BATCH, COMMIT_EVERY, simulated};
 use crate::SimError;
 
+/// A row per request.
 pub struct RequestsTable {
     table: TableWriter,
     schema: SchemaRef,
@@ -26,6 +27,7 @@ impl RequestsTable {
         Ok(Self { table, schema, rows: Vec::with_capacity(BATCH), batches: 0 })
     }
 
+    /// Adds the row of a request that has ended.
     #[inline]
     pub fn add(&mut self, completion: &Completion, phase: Phase) -> Result<(), SimError> {
         let request = &completion.request;
@@ -55,6 +57,7 @@ impl RequestsTable {
         if self.batches.is_multiple_of(COMMIT_EVERY) { Ok(self.table.commit()?) } else { Ok(()) }
     }
 
+    /// Writes what is gathered, and the end of the file.
     pub fn close(mut self) -> Result<(), SimError> {
         self.write()?;
         Ok(self.table.close()?)

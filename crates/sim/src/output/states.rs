@@ -28,6 +28,7 @@ pub struct Span {
     pub watts: Option<Watts>,
 }
 
+/// A row per span of a drive.
 pub struct StatesTable {
     table: TableWriter,
     schema: SchemaRef,
@@ -53,6 +54,7 @@ impl StatesTable {
         Ok(Self { table, schema, names, rows: Vec::with_capacity(BATCH), batches: 0 })
     }
 
+    /// Adds a span.
     #[inline]
     pub fn add(&mut self, span: Span) -> Result<(), SimError> {
         self.rows.push(span);
@@ -77,6 +79,7 @@ impl StatesTable {
         if self.batches.is_multiple_of(COMMIT_EVERY) { Ok(self.table.commit()?) } else { Ok(()) }
     }
 
+    /// Writes what is gathered, and the end of the file.
     pub fn close(mut self) -> Result<(), SimError> {
         self.write()?;
         Ok(self.table.close()?)

@@ -40,6 +40,7 @@ pub trait Source {
         false
     }
 
+    /// A request has ended.
     fn completed(&mut self, _completion: &Completion) {}
 
     /// Before anything else: requests that arrive before `warmup` are left out of the times of [`Source::web`], and a source

@@ -7,6 +7,7 @@ use iojoule_record::RecordError;
 
 use crate::Kind;
 
+/// Why a trace cannot be read, or its copy not written.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     #[error("{path}: {source}")]
@@ -36,6 +37,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
+    /// Who can help.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Kind::Config,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::notes::FileNote;
 use super::{Options, TraceError, open};
 
+/// Which traces to look at.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeadOptions {
@@ -17,6 +18,7 @@ pub struct HeadOptions {
     pub read: Options,
 }
 
+/// How they begin.
 #[derive(Debug, Serialize)]
 pub struct Headed {
     pub files: Vec<FileNote>,

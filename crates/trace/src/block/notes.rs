@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+/// What a reader knows of its traces beside the requests.
 #[derive(Clone, Debug, Serialize)]
 pub struct Notes {
     pub files: Vec<FileNote>,
@@ -20,6 +21,7 @@ pub struct Notes {
     pub warnings: Vec<String>,
 }
 
+/// One input.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileNote {
     pub path: PathBuf,
@@ -30,6 +32,7 @@ pub struct FileNote {
     pub requests: u64,
 }
 
+/// One device of the trace.
 #[derive(Clone, Debug, Serialize)]
 pub struct Device {
     pub number: u32,

@@ -62,6 +62,7 @@ impl TimeUnit {
         }
     }
 
+    /// As options write it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Seconds => "s",

@@ -63,6 +63,7 @@ impl Writer {
         Ok(Self { staged, table, schema, rows: Vec::with_capacity(BATCH) })
     }
 
+    /// Adds a request, not earlier than the one before.
     pub fn push(&mut self, record: Record) -> Result<(), TraceError> {
         self.rows.push(record);
         if self.rows.len() == BATCH { self.flush() } else { Ok(()) }

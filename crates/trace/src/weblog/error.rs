@@ -7,6 +7,7 @@ use iojoule_record::RecordError;
 
 use crate::Kind;
 
+/// Why a web log cannot be read, or its table not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WeblogError {
     #[error("{path}: {source}")]
@@ -30,6 +31,7 @@ pub enum WeblogError {
 }
 
 impl WeblogError {
+    /// Who can help.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Kind::Config,

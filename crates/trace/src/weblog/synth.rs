@@ -25,6 +25,7 @@ const NEW_SESSION: f64 = 1.0 / 12.0;
 /// Sessions open at once, at most; the oldest is closed for a new one.
 const OPEN_SESSIONS: usize = 64;
 
+/// What the log is to be like.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SynthOptions {

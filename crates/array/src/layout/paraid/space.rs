@@ -72,6 +72,7 @@ impl Region {
         self.base + self.rows
     }
 
+    /// Whether a row of a drive is one of the region's.
     pub fn contains_row(&self, row: u64) -> bool {
         (self.base..self.end()).contains(&row)
     }

@@ -33,6 +33,7 @@ pub struct SizeSummary {
     pub powers_of_two: Vec<SizeClass>,
 }
 
+/// Requests of one size; `share` is of all I/Os, 0 to 1.
 #[derive(Clone, Debug, Serialize)]
 pub struct CommonSize {
     pub bytes: u64,
@@ -40,6 +41,7 @@ pub struct CommonSize {
     pub share: f64,
 }
 
+/// Requests from one power of two to the next.
 #[derive(Clone, Debug, Serialize)]
 pub struct SizeClass {
     pub from_bytes: u64,
