@@ -30,6 +30,9 @@ fn open_sources(sources: Vec<Source>, options: &Options) -> Result<Box<dyn Reade
     }
     let names = Names::default();
     let opened = format::open_all(sources, options, &names)?;
+    if opened.iter().any(|input| !input.format.names_devices) {
+        names.keep_apart();
+    }
     let merged = Merged::new(opened, names, options)?;
     match options.sort {
         true => Ok(Box::new(Sorted::new(merged, options)?)),

@@ -84,12 +84,30 @@ impl<L: Line> Parse for Lines<L> {
 /// Numbers for devices that a format names by text, in order of appearance, the same for all files read together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    shared: Arc<Mutex<Vec<String>>>,
+    shared: Arc<Mutex<Shared>>,
     known: HashMap<Vec<u8>, u32>,
     last: (Vec<u8>, u32),
 }
 
+#[derive(Debug, Default)]
+struct Shared {
+    first: u32,
+    names: Vec<String>,
+}
+
+/// Where numbers for names begin when other inputs number their devices themselves.
+const APART: u32 = 1 << 16;
+
 impl Names {
+    /// Keeps the numbers to come apart from those other inputs bring with them.
+    pub fn keep_apart(&self) {
+        self.lock().first = APART;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The number of `name`.
     #[inline]
     pub fn number(&mut self, name: &[u8]) -> u32 {
@@ -104,17 +122,21 @@ impl Names {
             return number;
         }
         let text = String::from_utf8_lossy(name);
-        let mut all = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = all.iter().position(|known| *known == text).unwrap_or_else(|| {
-            all.push(text.into_owned());
-            all.len() - 1
-        }) as u32;
+        let mut all = self.lock();
+        let place = all.names.iter().position(|known| *known == text).unwrap_or_else(|| {
+            all.names.push(text.into_owned());
+            all.names.len() - 1
+        });
+        let number = all.first + place as u32;
+        drop(all);
         self.known.insert(name.to_owned(), number);
         number
     }
 
-    pub fn all(&self) -> Vec<String> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Every name, with its number.
+    pub fn all(&self) -> BTreeMap<u32, String> {
+        let all = self.lock();
+        (all.first..).zip(all.names.iter().cloned()).collect()
     }
 }
 

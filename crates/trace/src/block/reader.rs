@@ -219,7 +219,7 @@ impl Reader for Merged {
         let names = self.names.all();
         let device = |(&number, reach): (&u32, &rate::Reach)| Device {
             number,
-            name: names.get(number as usize).cloned(),
+            name: names.get(&number).cloned(),
             bytes: sizes.get(&number).copied().or(self.options.all_device_bytes),
             requests: reach.requests,
             reach_bytes: reach.end,

@@ -18,6 +18,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".csv", ".alibaba"],
     unit: TimeUnit::Microseconds,
     unit_stated: true,
+    names_devices: false,
     likeness: |head| fits(head, Alibaba { unit: TimeUnit::Microseconds }),
     open: Open::Stream(|source, setup| Ok(Box::new(Lines { source, line: Alibaba { unit: setup.unit } }))),
 };

@@ -22,6 +22,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".blkparse"],
     unit: TimeUnit::Seconds,
     unit_stated: true,
+    names_devices: true,
     likeness: |head: &Head<'_>| fits(head, Any(Names::default())),
     open: Open::Stream(|source, setup| {
         let unit = setup.unit;

@@ -25,6 +25,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".blktrace.0"],
     unit: TimeUnit::Nanoseconds,
     unit_stated: true,
+    names_devices: true,
     likeness: |head: &Head<'_>| f64::from(u8::from(order(head.bytes).is_some())),
     open: Open::Together(|sources, setup| {
         let cpus = sources.into_iter().map(Cpu::open).collect::<Result<Vec<_>, _>>()?;

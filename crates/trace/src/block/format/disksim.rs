@@ -18,6 +18,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".disksim", ".ascii", "ascii.trace"],
     unit: TimeUnit::Milliseconds,
     unit_stated: true,
+    names_devices: false,
     likeness,
     open: Open::Stream(|source, setup| Ok(Box::new(Lines { source, line: Ascii { unit: setup.unit } }))),
 };

@@ -20,6 +20,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".iolog", ".fio"],
     unit: TimeUnit::Microseconds,
     unit_stated: true,
+    names_devices: true,
     likeness: |head: &Head<'_>| f64::from(u8::from(head.bytes.starts_with(b"fio version "))),
     open: Open::Stream(|mut source, setup| {
         let timed = match source.line()? {

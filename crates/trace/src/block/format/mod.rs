@@ -37,6 +37,8 @@ pub struct Format {
     pub unit: TimeUnit,
     /// Whether the format's definition (or the file) fixes the unit; where not, an unlikely rate is warned of.
     pub unit_stated: bool,
+    /// Its devices have names, which get numbers as they appear; else they have numbers of their own.
+    pub names_devices: bool,
     /// How well the beginning of a file fits: 1 surely, 0 not at all; for lines the share that fits.
     pub(crate) likeness: fn(&Head<'_>) -> f64,
     pub(crate) open: Open,

@@ -18,6 +18,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".mqsim"],
     unit: TimeUnit::Nanoseconds,
     unit_stated: false,
+    names_devices: false,
     likeness: |head| {
         let fit = fit(head, Mqsim { unit: TimeUnit::Nanoseconds, strict: true });
         if fit.rate.is_none_or(|rate| rate < 20e6) { fit.share } else { 0.0 }

@@ -18,6 +18,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".csv"],
     unit: TimeUnit::Ticks,
     unit_stated: true,
+    names_devices: true,
     likeness: |head| fits(head, Msr { unit: TimeUnit::Ticks, names: Names::default(), name: Vec::new() }),
     open: Open::Stream(|source, setup| {
         let line = Msr { unit: setup.unit, names: setup.names.clone(), name: Vec::new() };

@@ -16,6 +16,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".csv"],
     unit: TimeUnit::Nanoseconds,
     unit_stated: true,
+    names_devices: false,
     likeness: |head: &Head<'_>| f64::from(u8::from(head.bytes.starts_with(HEADER.as_bytes()))),
     open: Open::Stream(|source, setup| Ok(Box::new(Lines { source, line: Plain { unit: setup.unit } }))),
 };

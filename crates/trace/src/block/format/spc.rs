@@ -19,6 +19,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".spc"],
     unit: TimeUnit::Seconds,
     unit_stated: true,
+    names_devices: false,
     likeness: |head| fits(head, Spc { unit: TimeUnit::Seconds }),
     open: Open::Stream(|source, setup| Ok(Box::new(Lines { source, line: Spc { unit: setup.unit } }))),
 };

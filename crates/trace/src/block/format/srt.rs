@@ -24,6 +24,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".srt"],
     unit: TimeUnit::Microseconds,
     unit_stated: true,
+    names_devices: false,
     likeness: |head: &Head<'_>| f64::from(u8::from(head.bytes.starts_with(MAGIC))),
     open: Open::Stream(|source, _| Ok(Box::new(Srt::open(source)?))),
 };

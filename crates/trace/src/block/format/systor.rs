@@ -19,6 +19,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".csv"],
     unit: TimeUnit::Seconds,
     unit_stated: true,
+    names_devices: false,
     likeness: |head| fits(head, Systor { unit: TimeUnit::Seconds }),
     open: Open::Stream(|source, setup| Ok(Box::new(Lines { source, line: Systor { unit: setup.unit } }))),
 };

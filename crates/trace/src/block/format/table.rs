@@ -24,6 +24,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".parquet"],
     unit: TimeUnit::Nanoseconds,
     unit_stated: true,
+    names_devices: false,
     likeness: |head: &Head<'_>| f64::from(u8::from(head.bytes.starts_with(b"PAR1"))),
     open: Open::File(|path| Ok(Box::new(Table::open(path)?))),
 };

@@ -19,6 +19,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".csv", ".tencent"],
     unit: TimeUnit::Seconds,
     unit_stated: true,
+    names_devices: false,
     likeness: |head| fits(head, Tencent { unit: TimeUnit::Seconds }),
     open: Open::Stream(|source, setup| Ok(Box::new(Lines { source, line: Tencent { unit: setup.unit } }))),
 };

@@ -15,6 +15,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".validate"],
     unit: TimeUnit::Microseconds,
     unit_stated: true,
+    names_devices: false,
     likeness: |head| fits(head, Loop::default()),
     open: Open::Stream(|source, _| Ok(Box::new(Lines { source, line: Loop::default() }))),
 };

@@ -21,6 +21,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".vscsi", ".vscsitrace"],
     unit: TimeUnit::Microseconds,
     unit_stated: true,
+    names_devices: false,
     likeness: |head| f64::from(u8::from(layout(head.bytes).is_some())),
     open: Open::Stream(|mut source, setup| {
         let Some(layout) = layout(source.peek(LOOK * 40)?) else {
@@ -39,6 +40,7 @@ pub static CSV: Format = Format {
     extensions: &[".csv"],
     unit: TimeUnit::Seconds,
     unit_stated: true,
+    names_devices: false,
     likeness: |head: &Head<'_>| {
         if head.bytes.starts_with(b"version,time,op,size,lbn") {
             fits(head, VscsiCsv { unit: TimeUnit::Seconds })

@@ -229,3 +229,17 @@ fn a_format_may_be_named() {
     assert!(named("spc").unwrap_err().to_string().contains("line 1"));
     assert!(named("nothing").unwrap_err().to_string().contains("disksim, disksim-validate, srt"));
 }
+
+#[test]
+fn a_device_of_one_trace_is_not_the_first_named_device_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let (spc, msr) = (folder.path().join("a.spc"), folder.path().join("b.csv"));
+    std::fs::write(&spc, "0,8,4096,r,0.1\n0,16,4096,w,0.2\n").unwrap();
+    std::fs::write(&msr, "1,prxy,0,Read,0,4096,10\n2,prxy,0,Write,4096,4096,10\n").unwrap();
+    let options = Options { align_starts: true, ..Options::default() };
+    let mut reader = super::super::open(&[spc, msr], &options).unwrap();
+    let devices: std::collections::BTreeSet<u32> = reader.by_ref().map(|record| record.unwrap().device).collect();
+    assert_eq!(devices.len(), 2);
+    let names: Vec<_> = reader.notes().devices.into_iter().map(|device| device.name).collect();
+    assert_eq!(names, [None, Some("prxy.0".to_owned())]);
+}
