@@ -40,7 +40,7 @@ impl Distribution {
     #[inline]
     pub fn add(&mut self, time: Nanos) {
         let ns = time.0.max(0);
-        self.histogram.saturating_record(ns.max(1) as u64);
+        self.histogram.saturating_record(ns as u64);
         self.count += 1;
         self.sum_ns += ns as u128;
         let ms = ns as f64 / 1e6;
@@ -97,6 +97,13 @@ mod tests {
         assert_eq!(figures.max, Some(1000.0));
         assert!((figures.std.unwrap() - (999_999.0_f64 / 12.0).sqrt()).abs() < 1e-6);
         assert!((figures.p95.unwrap() / 950.0 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn no_time_is_no_time() {
+        let mut times = Distribution::default();
+        (0..3).for_each(|_| times.add(Nanos(0)));
+        assert_eq!(times.figures().p50, Some(0.0));
     }
 
     #[test]
