@@ -173,3 +173,25 @@ fn plain(drives: u16, layout: LayoutConfig) -> Result<ArrayConfig, SimError> {
     let config = serde_json::json!({ "drives": drives, "layout": layout });
     serde_json::from_value(config).map_err(|e| SimError::Internal(e.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_drives_of_a_system_do_and_ours_do_not_is_warned_of() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/disksim");
+        if !folder.is_dir() {
+            assert_ne!(std::env::var("IOJOULE_REQUIRE_ALL").as_deref(), Ok("1"), "the reference data are absent");
+            return;
+        }
+        let load: Load = serde_json::from_value(serde_json::json!({})).unwrap();
+        let without_effect = |name: &str| -> Vec<String> {
+            let said = system(&folder.join(name), &load).unwrap().warnings;
+            said.into_iter().filter(|warning| warning.contains("has no effect here")).collect()
+        };
+        assert_eq!(without_effect("atlas10k.parv"), [""; 0]);
+        let held = without_effect("dec_rz26.parv");
+        assert!(held.iter().any(|w| w.contains("dec_rz26.diskspecs:6: `Hold bus entire read xfer`")), "{held:?}");
+    }
+}
