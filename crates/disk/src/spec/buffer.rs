@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct CacheSpec {
     /// "Number of buffer segments".
     pub segments: u32,
-    /// "Maximum number of write segments".
+    /// "Maximum number of write segments". Without effect: one write at a time is in the buffer.
     pub write_segments: u32,
     /// "Segment size (in blks)", in sectors.
     pub segment_sectors: u32,
@@ -39,23 +39,25 @@ pub struct CacheSpec {
     pub combine_writes: bool,
     /// "Stop prefetch in sector": reading ahead may stop within a sector, not only at its end.
     pub stop_in_sector: bool,
-    /// "Disconnect write if seek".
+    /// "Disconnect write if seek". Without effect.
     pub disconnect_write_if_seek: bool,
-    /// "Write hit stop prefetch": a write into a segment that is reading ahead stops it.
+    /// "Write hit stop prefetch": a write into a segment that is reading ahead stops it. Without effect: any write does.
     pub write_hit_stops_prefetch: bool,
-    /// "Read directly to buffer": sectors go to the segment while the bus is not yet owned.
+    /// "Read directly to buffer": sectors go to the segment while the bus is not yet owned. Without effect: they
+    /// always do.
     pub read_directly: bool,
     /// "Immed transfer partial hit": a partial hit is sent at once, not when the watermark is reached.
     pub send_partial_hit: bool,
     /// "Allow read hits on write data".
     pub read_hits_on_writes: bool,
     /// "Low (write) water mark": share of the request or segment below which the drive asks for more data.
+    /// Without effect.
     pub write_watermark: f64,
     /// "High (read) water mark": share of the request or segment above which the drive begins to send.
     pub read_watermark: f64,
     /// "Set watermark by reqsize": the watermarks are shares of the request, else of the segment.
     pub watermark_by_request: bool,
-    /// "Allow almost read hits"; off in all presets, as are the next five.
+    /// "Allow almost read hits"; off in all presets, as are the next five, and without effect, as they are.
     pub almost_read_hits: bool,
     /// "Allow sneaky full read hits": matters only with more than one request in the drive.
     pub sneaky_full_read_hits: bool,
@@ -241,8 +243,8 @@ pub struct BusSpec {
     pub read_sector_ms: f64,
     /// "Write block transfer time" of that bus, in ms a sector.
     pub write_sector_ms: f64,
-    /// "Hold bus entire read xfer".
+    /// "Hold bus entire read xfer". Without effect: drives do not wait for each other's bus.
     pub hold_for_read: bool,
-    /// "Hold bus entire write xfer".
+    /// "Hold bus entire write xfer". Without effect, as well.
     pub hold_for_write: bool,
 }

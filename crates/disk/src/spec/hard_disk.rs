@@ -16,7 +16,7 @@ pub struct HardDiskSpec {
     pub sectors: u64,
     /// Revolutions per minute.
     pub rpm: f64,
-    /// How far from `rpm` a drive may be, in per cent; 0 turns at `rpm` exactly.
+    /// How far from `rpm` a drive may be, in per cent. Without effect: all turn at `rpm`.
     #[serde(default)]
     pub rpm_error_percent: f64,
     /// From one surface to another of the same cylinder, in ms. A seek with a switch takes the longer of the two.
@@ -38,7 +38,8 @@ pub struct HardDiskSpec {
     /// Time of a write's seek, before `write_settle_ms`; unset: as a read's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_seek: Option<Seek>,
-    /// Requests the drive may hold at once (tagged queueing inside the drive); 1 in all presets.
+    /// Requests the drive may hold at once (tagged queueing inside the drive); 1 in all presets. Without effect: it holds
+    /// one, and the others wait in the array.
     #[serde(default = "one")]
     pub queue_length: u32,
     /// Mean sectors per cylinder as the drive tells a host's scheduler; not used by the drive itself.
