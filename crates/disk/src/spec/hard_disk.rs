@@ -38,8 +38,8 @@ pub struct HardDiskSpec {
     /// Time of a write's seek, before `write_settle_ms`; unset: as a read's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_seek: Option<Seek>,
-    /// Requests the drive may hold at once (tagged queueing inside the drive); 1 in all presets. Without effect: it holds
-    /// one, and the others wait in the array.
+    /// Requests the drive may hold at once (tagged queueing inside the drive); 1 in all presets. Without effect: it
+    /// holds one, and the others wait in the array.
     #[serde(default = "one")]
     pub queue_length: u32,
     /// Mean sectors per cylinder as the drive tells a host's scheduler; not used by the drive itself.
