@@ -4,7 +4,7 @@
 use iojoule_units::Lba;
 
 use crate::spec::{DriveSpec, HardDiskSpec, Zone};
-use crate::zone_runs::{runs, turn};
+use crate::zone_runs::{MOST_TRACKS, Spares, runs, turn};
 use crate::{DiskError, Place};
 
 /// A run of addresses on one track. Runs follow each other in the order of addresses without gaps.
@@ -71,6 +71,7 @@ impl Geometry {
     pub(crate) fn new(spec: &DriveSpec, disk: &HardDiskSpec, rotation: u32) -> Result<Self, DiskError> {
         let (zones, zone_firsts, tracks, holes) = Default::default();
         let mut built = Self { rotation, sectors: 0, zones, zone_firsts, tracks, holes };
+        let mut tracks = 0;
         for (number, zone) in disk.zones.iter().enumerate() {
             let refuse = |key: &str, value: String, why: &str| DiskError::Value {
                 drive: spec.name.clone(),
@@ -84,9 +85,14 @@ impl Geometry {
             if zone.last_cylinder < zone.first_cylinder || zone.last_cylinder > disk.cylinders {
                 return Err(refuse("last_cylinder", zone.last_cylinder.to_string(), "outside the disk"));
             }
-            if let Some(remap) = zone.defects.first() {
-                let why = "sectors remapped to elsewhere are not modelled; only slips are";
-                return Err(refuse("defects", format!("{} -> {}", remap.bad, remap.instead), why));
+            let spares = Spares::of(disk);
+            tracks += spares.tracks(zone);
+            if tracks > MOST_TRACKS {
+                let why = "the zones up to here have more than 33 million tracks";
+                return Err(refuse("last_cylinder", zone.last_cylinder.to_string(), why));
+            }
+            if let Some(slip) = zone.slips.iter().find(|slip| u64::from(**slip) >= spares.slippable(zone)) {
+                return Err(refuse("slips", slip.to_string(), "beyond the end of the zone"));
             }
             if number > 0 && disk.zones[number - 1].last_cylinder >= zone.first_cylinder {
                 return Err(refuse("first_cylinder", zone.first_cylinder.to_string(), "inside the zone before it"));
@@ -108,7 +114,7 @@ impl Geometry {
     fn add_zone(&mut self, disk: &HardDiskSpec, zone: &Zone, number: u16) {
         let per_track = zone.sectors_per_track;
         let (first, first_track) = (self.sectors, self.tracks.len() as u32);
-        let runs = runs(disk, zone);
+        let runs = runs(Spares::of(disk), zone);
         for run in &runs {
             let slot = f64::from(run.slot) + turn(disk, zone, run.track);
             let angle = (slot / f64::from(per_track)).rem_euclid(1.0) * f64::from(self.rotation);

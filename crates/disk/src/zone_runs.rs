@@ -4,6 +4,42 @@
 
 use crate::spec::{HardDiskSpec, Sparing, Zone};
 
+/// How a disk keeps spares, and the surfaces they are counted over.
+#[derive(Clone, Copy)]
+pub(crate) struct Spares {
+    pub surfaces: u32,
+    pub scheme: Sparing,
+    /// Cylinders of a spare range.
+    pub range: u32,
+}
+
+impl Spares {
+    pub fn of(disk: &HardDiskSpec) -> Self {
+        Self { surfaces: disk.surfaces, scheme: disk.sparing, range: disk.spare_range_cylinders.max(1) }
+    }
+
+    /// Tracks of a zone.
+    pub fn tracks(self, zone: &Zone) -> u64 {
+        (u64::from(zone.last_cylinder - zone.first_cylinder) + 1) * u64::from(self.surfaces)
+    }
+
+    /// What slips are counted in, as many as the zone has: tracks where whole tracks are spared, or sectors.
+    pub fn slippable(self, zone: &Zone) -> u64 {
+        match self.scheme {
+            Sparing::Track => self.tracks(zone),
+            _ => self.tracks(zone) * u64::from(zone.sectors_per_track),
+        }
+    }
+
+    /// Sectors of a zone that have an address.
+    pub fn addresses(self, zone: &Zone) -> u64 {
+        runs(self, zone).iter().map(|run| u64::from(run.sectors)).sum()
+    }
+}
+
+/// More than any disk has by a factor of ten; keeps the tables of an impossible one out of memory.
+pub(crate) const MOST_TRACKS: u64 = 1 << 25;
+
 /// Addresses on one physical track: they begin at `slot`, and skip `holes`.
 pub(crate) struct Run {
     /// Counted from the zone's start in the order of addresses.
@@ -14,26 +50,26 @@ pub(crate) struct Run {
 }
 
 /// The tracks of a zone that hold addresses.
-pub(crate) fn runs(disk: &HardDiskSpec, zone: &Zone) -> Vec<Run> {
+pub(crate) fn runs(how: Spares, zone: &Zone) -> Vec<Run> {
     let per_track = zone.sectors_per_track;
-    let tracks = (zone.last_cylinder - zone.first_cylinder + 1) * disk.surfaces;
-    let bad_tracks = matches!(disk.sparing, Sparing::Track);
+    let tracks = how.tracks(zone).min(MOST_TRACKS) as u32;
+    let bad_tracks = matches!(how.scheme, Sparing::Track);
     let mut slips = zone.slips.clone();
     slips.sort_unstable();
     slips.dedup();
-    let (mut dead, mut left) = (u64::from(zone.empty_front), addresses(disk, zone, tracks, slips.len() as u64));
-    let group = match disk.sparing {
+    let (mut dead, mut left) = (u64::from(zone.empty_front), limit(how, zone, tracks, slips.len() as u64));
+    let group = match how.scheme {
         Sparing::PerTrack => 1,
-        Sparing::PerRange => disk.spare_range_cylinders.max(1) * disk.surfaces,
+        Sparing::PerRange => how.range.saturating_mul(how.surfaces),
         Sparing::None | Sparing::Track | Sparing::AtEnd | Sparing::PerZone | Sparing::PerZoneSlipToEnd => tracks,
-        _ => disk.surfaces,
+        _ => how.surfaces,
     };
     let (mut made, mut track) = (Vec::new(), 0);
     while track < tracks && left > 0 {
-        let end = (track + group).min(tracks);
+        let end = track.saturating_add(group).min(tracks);
         let slots = u64::from(end - track) * u64::from(per_track);
         // What a group may hold: everything where the zone's total is what limits it.
-        let (from, mut room) = match disk.sparing {
+        let (from, mut room) = match how.scheme {
             Sparing::PerTrack | Sparing::PerCylinder | Sparing::PerRange => {
                 (0, slots.saturating_sub(u64::from(zone.spares)))
             }
@@ -43,8 +79,7 @@ pub(crate) fn runs(disk: &HardDiskSpec, zone: &Zone) -> Vec<Run> {
             }
             _ => (0, slots),
         };
-        let slips_take_room =
-            matches!(disk.sparing, Sparing::PerCylinderSlipToEnd | Sparing::PerCylinderFrontSlipToEnd);
+        let slips_take_room = matches!(how.scheme, Sparing::PerCylinderSlipToEnd | Sparing::PerCylinderFrontSlipToEnd);
         let start = u64::from(track) * u64::from(per_track);
         for t in track..end {
             if bad_tracks && slips.binary_search(&t).is_ok() {
@@ -97,18 +132,18 @@ pub(crate) fn runs(disk: &HardDiskSpec, zone: &Zone) -> Vec<Run> {
     made
 }
 
-/// How many addresses a zone of `tracks` tracks holds.
-fn addresses(disk: &HardDiskSpec, zone: &Zone, tracks: u32, slips: u64) -> u64 {
+/// How many addresses a zone of `tracks` tracks holds at most: fewer where slips outnumber the spares they move up to.
+fn limit(how: Spares, zone: &Zone, tracks: u32, slips: u64) -> u64 {
     let (tracks, spares, per_track) = (u64::from(tracks), u64::from(zone.spares), u64::from(zone.sectors_per_track));
-    let cylinders = tracks / u64::from(disk.surfaces);
-    let kept = match disk.sparing {
+    let cylinders = tracks / u64::from(how.surfaces);
+    let kept = match how.scheme {
         Sparing::None => 0,
         Sparing::Track => spares * per_track,
         Sparing::PerTrack => spares * tracks,
         Sparing::PerCylinder | Sparing::PerCylinderFront => spares * cylinders,
         Sparing::PerCylinderSlipToEnd | Sparing::PerCylinderFrontSlipToEnd => spares * cylinders + slips,
         Sparing::AtEnd => slips,
-        Sparing::PerRange => spares * (cylinders / u64::from(disk.spare_range_cylinders.max(1))),
+        Sparing::PerRange => spares * (cylinders / u64::from(how.range)),
         Sparing::PerZone => spares,
         Sparing::PerZoneSlipToEnd => spares + slips,
     };

@@ -71,13 +71,23 @@ fn a_bad_track_is_left_out_whole() {
 }
 
 #[test]
-fn more_addresses_than_the_zones_hold_and_remapped_sectors_are_refused() {
+fn more_addresses_than_the_zones_hold_and_slips_beyond_a_zone_are_refused() {
     let mut spec = small("none", "");
     let iojoule_disk::DriveKind::HardDisk(disk) = &mut spec.kind else { unreachable!() };
     disk.sectors = 41;
     assert_eq!(Model::new(&spec).unwrap_err().to_string(), "drive `small`: disk.sectors = 41: the zones hold only 40");
-    let spec = small("per_zone", "spares = 2\ndefects = [{ bad = 1, instead = 39 }]");
-    assert!(Model::new(&spec).unwrap_err().to_string().contains("disk.zones[0].defects"));
+    let refused = |sparing, zone| Model::new(&small(sparing, zone)).unwrap_err().to_string();
+    let beyond = "drive `small`: disk.zones[0].slips = 40: beyond the end of the zone";
+    assert_eq!(refused("per_zone", "spares = 2\nslips = [3, 40]"), beyond);
+    // Where whole tracks are spared, slips are counted in tracks: there are four.
+    assert!(refused("track", "spares = 1\nslips = [4]").contains("slips = 4"));
+}
+
+#[test]
+fn a_remapped_sector_is_taken_to_be_in_its_first_place() {
+    let (with, without) =
+        (small("per_zone", "spares = 2\ndefects = [{ bad = 1, instead = 39 }]"), small("per_zone", "spares = 2"));
+    assert_eq!(tracks(&with), tracks(&without));
 }
 
 #[test]

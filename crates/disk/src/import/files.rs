@@ -26,12 +26,13 @@ impl Files for LocalFiles {
         if !file.metadata()?.is_file() {
             return Err(Error::new(ErrorKind::NotFound, "not a file"));
         }
-        let mut text = String::new();
-        file.take(LONGEST + 1).read_to_string(&mut text)?;
-        if text.len() as u64 > LONGEST {
+        let mut bytes = Vec::new();
+        file.take(LONGEST + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LONGEST {
             return Err(Error::new(ErrorKind::InvalidData, "longer than 16 MiB"));
         }
-        Ok(text)
+        // What is not UTF-8 is Latin-1: names in comments of the nineties.
+        Ok(String::from_utf8(bytes).unwrap_or_else(|bad| bad.as_bytes().iter().map(|byte| char::from(*byte)).collect()))
     }
 }
 

@@ -32,14 +32,15 @@ pub(super) fn mechanics(text: &Text, block: &Block, unused: &mut Vec<Unused>) ->
     let surfaces = disk.whole("Number of data surfaces", 1, 1024)?;
     let cylinders = disk.whole("Number of cylinders", 1, 1 << 24)?;
     let block_count = u64::from(disk.whole("Block count", 1, u32::MAX)?);
-    let layout = layout(text, disk.block("Layout Model", "dm_layout_g1")?, cylinders)?;
+    let layout = layout(text, disk.block("Layout Model", "dm_layout_g1")?, (cylinders, surfaces), unused)?;
     let sectors = block_count.min(layout.sectors(surfaces));
     if sectors < block_count {
         let key = disk.need("Block count")?;
         if sectors == 0 {
             return Err(disk.refuse(key, "the zones hold none"));
         }
-        unused.push(disk.unused(key, "the zones hold fewer, and DiskSim goes by them"));
+        let why = "the zones hold fewer, and DiskSim goes by them";
+        unused.push(Unused { matters: true, ..disk.unused(key, why) });
     }
     let mut mech = Fields::new(text, disk.block("Mechanical Model", "dm_mech_g1")?)?;
     disk.finish()?;

@@ -60,10 +60,18 @@ pub fn system_from(files: &dyn Files, path: &Path, search: &[PathBuf]) -> Result
 /// # Errors
 /// As [`system`]; [`DiskError::File`] where `name` is not there or several kinds are.
 pub fn disksim(path: &Path, name: Option<&str>) -> Result<DriveSpec, DiskError> {
-    let mut spec = named(path, name)?;
+    Ok(drive_of(path, name)?.0)
+}
+
+/// As [`disksim`], with all that the file asks for and has no effect.
+///
+/// # Errors
+/// As [`disksim`].
+pub fn drive_of(path: &Path, name: Option<&str>) -> Result<(DriveSpec, Vec<Unused>), DiskError> {
+    let (mut spec, unused) = named(path, name)?;
     if path.extension().is_some_and(|end| end == "diskspecs") {
         let whole = path.with_extension("parv");
-        let placed = if whole.is_file() { Some(named(&whole, Some(&spec.name))?) } else { None };
+        let placed = if whole.is_file() { Some(named(&whole, Some(&spec.name))?.0) } else { None };
         let source = match (&mut spec.kind, placed.map(|drive| drive.kind)) {
             (DriveKind::HardDisk(disk), Some(DriveKind::HardDisk(placed))) => {
                 disk.bus = placed.bus;
@@ -73,11 +81,11 @@ pub fn disksim(path: &Path, name: Option<&str>) -> Result<DriveSpec, DiskError> 
         };
         spec.source.insert("disk.bus".into(), source);
     }
-    Ok(spec)
+    Ok((spec, unused))
 }
 
-fn named(path: &Path, name: Option<&str>) -> Result<DriveSpec, DiskError> {
-    let drives = system(path)?.drives;
+fn named(path: &Path, name: Option<&str>) -> Result<(DriveSpec, Vec<Unused>), DiskError> {
+    let System { drives, unused, .. } = system(path)?;
     let names: std::collections::BTreeSet<&str> = drives.iter().map(|d| d.spec.name.as_str()).collect();
     let listed = names.iter().copied().collect::<Vec<_>>().join(", ");
     let refuse = |why| DiskError::File { file: path.display().to_string(), why };
@@ -89,7 +97,7 @@ fn named(path: &Path, name: Option<&str>) -> Result<DriveSpec, DiskError> {
         _ => drives
             .into_iter()
             .find(|d| name.is_none_or(|name| d.is_called(name)))
-            .map(|d| d.spec)
+            .map(|d| (d.spec, unused))
             .ok_or_else(|| refuse("holds no drive".into())),
     }
 }

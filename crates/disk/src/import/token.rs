@@ -40,12 +40,18 @@ impl<'a> Text<'a> {
         let beside = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let search = std::iter::once(beside).chain(search.iter().cloned()).collect();
         let mut text = Self { files, search, opened: Vec::new(), tokens: Vec::new() };
-        let content = files.read(path).map_err(|error| DiskError::File {
+        let content = text.read(path).map_err(|error| DiskError::File {
             file: path.display().to_string(),
             why: format!("cannot be read: {error}"),
         })?;
         text.append(path.to_path_buf(), &content, &mut Vec::new())?;
         Ok(text)
+    }
+
+    /// A file without the byte-order mark that some editors put in front.
+    fn read(&self, path: &Path) -> Result<String, std::io::Error> {
+        let text = self.files.read(path)?;
+        Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
     }
 
     /// The file at `at` as the user knows it.
@@ -76,7 +82,7 @@ impl<'a> Text<'a> {
         let beside = self.file(at).parent().unwrap_or(Path::new("")).to_path_buf();
         for folder in std::iter::once(&beside).chain(&self.search) {
             let path = plain(&folder.join(name));
-            match self.files.read(&path) {
+            match self.read(&path) {
                 Ok(text) => return Ok((path, text)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(self.error(at, format!("`{}` cannot be read: {error}", path.display()))),

@@ -1,10 +1,11 @@
 //! `dm_layout_g1`: mapping, sparing and zones.
 
-use super::fields::Fields;
+use super::fields::{Fields, Unused};
 use super::syntax::{Block, Value};
 use super::token::Text;
 use crate::DiskError;
 use crate::spec::{Mapping, Remap, Sparing, Zone};
+use crate::zone_runs::{MOST_TRACKS, Spares};
 
 pub(super) struct Layout {
     pub mapping: Mapping,
@@ -14,28 +15,10 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Sectors that can have an address: what sparing keeps back is left out. More than the "Block count" for most
-    /// disks.
+    /// Sectors that have an address: what sparing keeps back is left out. More than the "Block count" for most disks.
     pub fn sectors(&self, surfaces: u32) -> u64 {
-        let held = |zone: &Zone| {
-            let cylinders = i64::from(zone.last_cylinder - zone.first_cylinder) + 1;
-            let tracks = cylinders * i64::from(surfaces);
-            let (spares, slips) = (i64::from(zone.spares), zone.slips.len() as i64);
-            let kept_back = match self.sparing {
-                Sparing::None => 0,
-                Sparing::Track => spares * i64::from(zone.sectors_per_track),
-                Sparing::PerTrack => spares * tracks,
-                Sparing::PerCylinder | Sparing::PerCylinderFront => spares * cylinders,
-                Sparing::PerCylinderSlipToEnd | Sparing::PerCylinderFrontSlipToEnd => spares * cylinders + slips,
-                Sparing::AtEnd => slips,
-                // A range that the zone cuts short has its spares, too; DiskSim forgets them in its count.
-                Sparing::PerRange => spares * (cylinders as u64).div_ceil(u64::from(self.spare_range_cylinders)) as i64,
-                Sparing::PerZone => spares,
-                Sparing::PerZoneSlipToEnd => spares + slips,
-            };
-            (tracks * i64::from(zone.sectors_per_track) - i64::from(zone.empty_front) - kept_back).max(0) as u64
-        };
-        self.zones.iter().map(held).sum()
+        let spares = Spares { surfaces, scheme: self.sparing, range: self.spare_range_cylinders };
+        self.zones.iter().map(|zone| spares.addresses(zone)).sum()
     }
 }
 
@@ -58,19 +41,31 @@ const SPARINGS: [Sparing; 11] = [
 /// Sectors a disk of DiskSim's can have: its block numbers are 31 bits.
 const MOST: u32 = i32::MAX as u32;
 
-pub(super) fn layout(text: &Text, block: &Block, cylinders: u32) -> Result<Layout, DiskError> {
+pub(super) fn layout(
+    text: &Text,
+    block: &Block,
+    (cylinders, surfaces): (u32, u32),
+    unused: &mut Vec<Unused>,
+) -> Result<Layout, DiskError> {
     let mut fields = Fields::new(text, block)?;
     let mapping = fields.choice("LBN-to-PBN mapping scheme", &MAPPINGS)?;
     let sparing = fields.choice("Sparing scheme used", &SPARINGS)?;
     let spare_range_cylinders = fields.whole("Rangesize for sparing", 1, MOST)?;
     let skews = skew_units(&mut fields)?;
+    let spares = Spares { surfaces, scheme: sparing, range: spare_range_cylinders };
+    if u64::from(cylinders) * u64::from(surfaces) > MOST_TRACKS {
+        return Err(
+            text.error(block.at, format!("{cylinders} cylinders of {surfaces} tracks are more than any disk has"))
+        );
+    }
     let mut zones: Vec<Zone> = Vec::new();
     for (value, at) in fields.list("Zones")? {
         let block = match value {
             Value::Block(block) if block.kind == "dm_layout_g1_zone" => block,
             _ => return Err(text.error(*at, "a zone is a `dm_layout_g1_zone` block")),
         };
-        let zone = zone(text, block, skews)?;
+        let mut fields = Fields::new(text, block)?;
+        let zone = zone(&mut fields, skews)?;
         // A zone may end one cylinder too far: the measured HP C2490A's last one does.
         let after = zones.last().is_none_or(|last| last.last_cylinder < zone.first_cylinder);
         if !after || zone.last_cylinder < zone.first_cylinder || zone.last_cylinder > cylinders {
@@ -82,6 +77,16 @@ pub(super) fn layout(text: &Text, block: &Block, cylinders: u32) -> Result<Layou
                 ),
             ));
         }
+        let key = fields.need("slips")?;
+        if let Some(slip) = zone.slips.iter().find(|slip| u64::from(**slip) >= spares.slippable(&zone)) {
+            return Err(text.error(key.at, format!("slip {slip} is beyond the end of its zone")));
+        }
+        if !zone.defects.is_empty() {
+            let why = "remapped sectors are taken to be in their first places";
+            let key = fields.need("defects")?;
+            unused.push(Unused { matters: true, ..fields.unused(key, why) });
+        }
+        fields.finish()?;
         zones.push(zone);
     }
     if zones.is_empty() {
@@ -105,9 +110,8 @@ fn skew_units(fields: &mut Fields) -> Result<SkewUnit, DiskError> {
     fields.one_of("Skew units", &[("sectors", SkewUnit::Sectors), ("revolutions", SkewUnit::Revolutions)])
 }
 
-fn zone(text: &Text, block: &Block, skews: SkewUnit) -> Result<Zone, DiskError> {
-    let mut fields = Fields::new(text, block)?;
-    let own = if fields.maybe("Skew units").is_some() { skew_units(&mut fields)? } else { skews };
+fn zone(fields: &mut Fields, skews: SkewUnit) -> Result<Zone, DiskError> {
+    let own = if fields.maybe("Skew units").is_some() { skew_units(fields)? } else { skews };
     let sectors_per_track = fields.whole("Blocks per track", 1, 1 << 20)?;
     let unit = match own {
         SkewUnit::Sectors => 1.0,
@@ -115,7 +119,7 @@ fn zone(text: &Text, block: &Block, skews: SkewUnit) -> Result<Zone, DiskError> 
     };
     let most = f64::from(sectors_per_track) / unit;
     // Negative skews asked old versions of DiskSim to compute them; version 4.0 refuses them as well.
-    let zone = Zone {
+    Ok(Zone {
         first_cylinder: fields.whole("First cylinder number", 0, MOST)?,
         last_cylinder: fields.whole("Last cylinder number", 0, MOST)?,
         sectors_per_track,
@@ -124,11 +128,9 @@ fn zone(text: &Text, block: &Block, skews: SkewUnit) -> Result<Zone, DiskError> 
         track_skew: unit * fields.maybe_number("Skew for track switch", 0.0, most)?.unwrap_or(0.0),
         cylinder_skew: unit * fields.maybe_number("Skew for cylinder switch", 0.0, most)?.unwrap_or(0.0),
         spares: fields.whole("Number of spares", 0, MOST)?,
-        slips: sectors(&mut fields, "slips")?,
-        defects: remaps(&mut fields)?,
-    };
-    fields.finish()?;
-    Ok(zone)
+        slips: sectors(fields, "slips")?,
+        defects: remaps(fields)?,
+    })
 }
 
 fn sectors(fields: &mut Fields, name: &str) -> Result<Vec<u32>, DiskError> {

@@ -28,7 +28,8 @@ pub struct Zone {
     /// Sectors skipped over, counted from the zone's start, rising: the addresses behind them move up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slips: Vec<u32>,
-    /// Sectors whose address lives elsewhere.
+    /// Sectors (tracks, in [`Sparing::Track`]) whose addresses live elsewhere. No effect: they are taken to be in their
+    /// first places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub defects: Vec<Remap>,
 }
