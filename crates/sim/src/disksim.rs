@@ -22,14 +22,18 @@ pub struct Imported {
     pub warnings: Vec<String>,
 }
 
+/// What a file asks for and is not modelled.
+pub(crate) fn unmodelled(unused: &[Unused]) -> Vec<String> {
+    let said =
+        |Unused { file, line, key, why, .. }: &Unused| format!("{file}:{line}: `{key}` has no effect here: {why}");
+    unused.iter().filter(|unused| unused.matters).map(said).collect()
+}
+
 /// Reads the system at `path`; the trace of `load` is looked through where only it can say which drives are meant.
 pub fn system(path: &Path, load: &Load) -> Result<Imported, SimError> {
     let system = import::system(path).map_err(SimError::config)?;
     let refuse = |why: String| SimError::Config(format!("{}: {why}", path.display()));
-    let unmodelled = system.unused.iter().filter(|unused| unused.matters);
-    let mut warnings: Vec<String> = unmodelled
-        .map(|Unused { file, line, key, why, .. }| format!("{file}:{line}: `{key}` has no effect here: {why}"))
-        .collect();
+    let mut warnings = unmodelled(&system.unused);
     let mut load = load.clone();
     if system.time_scale > 0.0 {
         load.speed /= system.time_scale;

@@ -63,21 +63,23 @@ pub enum DriveChoice {
 }
 
 impl DriveChoice {
-    /// The drive's specification.
-    pub fn spec(&self) -> Result<DriveSpec, SimError> {
+    /// The drive's specification, and what its file asks for and is not modelled.
+    pub fn spec(&self) -> Result<(DriveSpec, Vec<String>), SimError> {
+        let alone = |spec| (spec, Vec::new());
         match self {
-            Self::Preset { preset } => DriveSpec::preset(preset).map_err(SimError::config),
+            Self::Preset { preset } => DriveSpec::preset(preset).map(alone).map_err(SimError::config),
             Self::File { file, name } => {
                 let extension = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
                 if matches!(extension, "parv" | "diskspecs" | "model") {
-                    return import::disksim(file, name.as_deref()).map_err(SimError::config);
+                    let (spec, unused) = import::drive_of(file, name.as_deref()).map_err(SimError::config)?;
+                    return Ok((spec, disksim::unmodelled(&unused)));
                 }
                 if name.is_some() {
                     return Err(SimError::Config("a drive in TOML has no other name than its own".into()));
                 }
                 let text = std::fs::read_to_string(file)
                     .map_err(|e| SimError::Config(format!("cannot read {}: {e}", file.display())))?;
-                DriveSpec::from_toml_named(&text, &file.display().to_string()).map_err(SimError::config)
+                DriveSpec::from_toml_named(&text, &file.display().to_string()).map(alone).map_err(SimError::config)
             }
         }
     }
@@ -96,7 +98,8 @@ impl Job {
         let load = self.load.clone();
         match (&self.drive, &self.array, &self.disksim) {
             (Some(drive), Some(array), None) => {
-                Ok(System { drive: drive.spec()?, array: array.clone(), load, warnings: Vec::new() })
+                let (drive, warnings) = drive.spec()?;
+                Ok(System { drive, array: array.clone(), load, warnings })
             }
             (None, None, Some(path)) => {
                 let found = disksim::system(path, &load)?;

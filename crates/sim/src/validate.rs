@@ -24,8 +24,9 @@ pub struct Validate {
 #[derive(Clone, Debug, Serialize)]
 pub struct Validation {
     pub drive: String,
-    /// Where the drive's bus comes from, if not from the file itself: a DiskSim drive alone has none.
-    pub bus: Option<String>,
+    /// Of a drive from DiskSim's files: where its bus comes from, if not from the file itself, and what of the file has no
+    /// effect here though DiskSim acts on it.
+    pub notes: Vec<String>,
     #[serde(flatten)]
     pub all: Compared,
     pub reads: Option<Compared>,
@@ -50,7 +51,7 @@ pub struct Compared {
 
 /// Replays the trace on the drive.
 pub fn validate(asked: &Validate) -> Result<Validation, SimError> {
-    let spec = asked.drive.spec()?;
+    let (spec, unmodelled) = asked.drive.spec()?;
     let model = Model::new(&spec).map_err(SimError::config)?;
     let (mut lines, mut measured) = (Vec::new(), Vec::new());
     for (number, step) in (1_u64..).zip(trace::lines(&asked.trace)?) {
@@ -72,8 +73,9 @@ pub fn validate(asked: &Validate) -> Result<Validation, SimError> {
         Compared::of(&pick(&measured), &pick(&simulated))
     };
     let all = of(None).ok_or_else(|| SimError::Config(format!("{}: no requests", asked.trace.display())))?;
-    let bus = spec.source.get("disk.bus").cloned();
-    Ok(Validation { drive: spec.name, bus, all, reads: of(Some(Op::Read)), writes: of(Some(Op::Write)) })
+    let bus = spec.source.get("disk.bus").map(|source| format!("bus: {source}"));
+    let notes = bus.into_iter().chain(unmodelled).collect();
+    Ok(Validation { drive: spec.name, notes, all, reads: of(Some(Op::Read)), writes: of(Some(Op::Write)) })
 }
 
 impl Compared {

@@ -96,8 +96,7 @@ def validation_text(answer: Mapping[str, Any]) -> str:
                 f"{name:8}{one['requests']:10,}{mean:10.3f}{one['simulated_mean_ms']:10.3f}{error:+9.1%}"
                 f"{one['rms_ms']:9.3f}{one['rms_exact_ms']:10.3f}{share:10.1%}"
             )
-    if answer["bus"]:
-        lines.append(f"bus: {answer['bus']}")
+    lines += answer["notes"]
     return "\n".join(lines)
 
 
