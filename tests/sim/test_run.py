@@ -203,3 +203,18 @@ def test_a_measured_disk_is_compared_with_its_model(reference_data: Path, iojoul
     assert said["measured_mean_ms"] == pytest.approx(4.273, abs=0.001)
     file = iojoule("sim", "validate", "--disk", folder / "cheetah9LP.diskspecs", "--trace", folder / "cheetah9LP.trace")
     assert file.returncode == 0 and "10,000 requests" in file.stdout
+
+
+def test_a_comparison_says_what_of_a_disksim_file_has_no_effect(
+    reference_data: Path, tmp_path: Path, iojoule: Call
+) -> None:
+    folder = reference_data / "disksim"
+    for name in ("cheetah9LP.diskspecs", "cheetah9LP.seek"):
+        (tmp_path / name).write_text((folder / name).read_text())
+    model = (folder / "cheetah9LP.model").read_text()
+    (tmp_path / "cheetah9LP.model").write_text(model.replace("17783240", "4000000000", 1))
+    asked = ("sim", "validate", "--disk", tmp_path / "cheetah9LP.diskspecs", "--trace", folder / "cheetah9LP.trace")
+    notes = json.loads(iojoule(*asked, "--json").stdout)["notes"]
+    assert notes[0].startswith("bus: none")
+    assert any("`Block count` has no effect here: the zones hold fewer" in note for note in notes)
+    assert set(notes) <= set(iojoule(*asked).stdout.splitlines())
