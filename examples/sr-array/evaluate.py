@@ -48,7 +48,8 @@ def main() -> int:
     write(curves, options, wall)
     ratios = [claim.row(curves) for claim in RATIOS]
     for figure, text, paper, ours, ratio in ratios:
-        print(f"Fig. {figure:<3} {text:<66} paper {paper:<5} ours {ours:<8.3f} ratio {ratio:.2f}")
+        said_ours = "not reached" if math.isnan(ours) else f"{ours:<8.3f} ratio {ratio:.2f}"
+        print(f"Fig. {figure:<3} {text:<66} paper {paper:<5} ours {said_ours}")
     for order in orders(curves):
         print(f"Fig. {order.figure:<3} {'holds' if order.holds else 'FAILS'}: {order.text}: {order.found}")
     requests = sum(found.requests for found in curves.points.values())
