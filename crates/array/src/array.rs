@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::config::{ArrayConfig, OverheadAt, Phase};
 use crate::engine::{Engine, Settings};
-use crate::policy::Policy;
+use crate::policy::{Policy, PolicyConfig};
 use crate::{ArrayError, Completion, Report, Request};
 
 /// Many drives as one. A state machine: its driver tells it the time, which never goes back.
@@ -33,7 +33,10 @@ impl Array {
     /// As [`new`](Self::new).
     pub fn with_policy(config: &ArrayConfig, model: &Arc<Model>, policy: Box<dyn Policy>) -> Result<Self, ArrayError> {
         check(config)?;
-        let layout = config.layout.build(config.drives, config.stripe_unit, model)?;
+        let mut layout = config.layout.build(config.drives, config.stripe_unit, model)?;
+        if matches!(config.policy, PolicyConfig::Gears { .. }) && layout.geared().is_none() {
+            return Err(ArrayError::NoGears { layout: config.layout.kind() });
+        }
         let settings = Settings::new(config);
         let drives = phases(config, model).map(|phase| Drive::new(Arc::clone(model), phase)).collect();
         let mut engine = Engine::new(settings, layout, drives);

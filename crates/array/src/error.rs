@@ -11,6 +11,8 @@ use crate::policy::PolicyError;
 pub enum ArrayError {
     #[error("{key}: {reason}")]
     Config { key: &'static str, reason: String },
+    #[error("policy gears: layout {layout} has no gears to shift; paraid has")]
+    NoGears { layout: &'static str },
     #[error("layout: {0}")]
     Layout(#[from] LayoutError),
     #[error(transparent)]

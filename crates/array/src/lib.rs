@@ -26,6 +26,6 @@ pub use array::Array;
 pub use config::{ArrayConfig, CacheConfig, Fault, FaultKind, OverheadAt, Phase, Propagation, ReadChoice, StepConfig};
 pub use error::ArrayError;
 pub use plan::{Extent, Health, Need, Piece, Plan, Wait};
-pub use report::{Counters, DriveReport, Report};
+pub use report::{Counters, DriveReport, Report, Unfinished};
 pub use request::{Completion, Request};
 pub use scheduler::SchedulerKind;

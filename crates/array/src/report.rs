@@ -10,6 +10,18 @@ pub struct Report {
     /// Gear changes: from when on which gear served. Empty where the layout has no gears.
     pub gears: Vec<(ModelNs, u8)>,
     pub counters: Counters,
+    /// Replaced drives that are not whole at the end of the run.
+    pub unfinished: Vec<Unfinished>,
+}
+
+/// A rebuild that was still to do, or to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    pub drive: u16,
+    /// Sectors from the drive's first on that are good.
+    pub good: u64,
+    /// Sectors the drive has.
+    pub of: u64,
 }
 
 /// What one slot of the array did.
@@ -21,7 +33,7 @@ pub struct DriveReport {
     pub commands: u64,
     /// Time with a command in service.
     pub busy: Nanos,
-    /// Out of service at the end. While a drive has failed it is booked as before: it stays in its slot.
+    /// Out of service at the end. From its failure until a new drive is in its place a slot is off.
     pub failed: bool,
 }
 

@@ -3,8 +3,10 @@
 
 mod stage;
 
-use iojoule_array::{Completion, Report};
-use iojoule_units::ModelNs;
+use iojoule_array::policy::Observer;
+use iojoule_array::{Array, Completion, Report};
+use iojoule_disk::PowerState;
+use iojoule_units::{Joules, ModelNs, Nanos};
 use stage::*;
 
 const SECOND: i64 = 1_000_000_000;
@@ -85,4 +87,74 @@ fn a_drive_that_fails_again_while_it_is_rebuilt_is_not_read() {
         run(&format!("drives = 5\nlayout = {{ kind = 'raid5' }}\nstripe_unit = 16\n{again}"), 50.0, 200, 0);
     assert_eq!((report.counters.rebuilds, report.drives[1].failed), (0, true));
     assert!(done.iter().all(|c| c.served));
+}
+
+#[test]
+fn a_dead_drive_draws_nothing_until_another_is_in_its_place() {
+    let raid1 = "drives = 2\nlayout = { kind = 'raid1' }\n";
+    let (_, dead) = run(&format!("{raid1}{FAIL}"), 20.0, 40, 60 * SECOND);
+    let (_, replaced) = run(&format!("{raid1}{FAIL_AND_REPLACE}"), 20.0, 40, 60 * SECOND);
+    let off = |report: &Report| report.drives[1].ledger.dwell(PowerState::Off);
+    let total = |report: &Report| PowerState::ALL.iter().map(|s| report.drives[1].ledger.dwell(*s).0).sum::<i64>();
+    // What the drive was doing when it died is booked to its end.
+    assert!((Nanos(59_400_000_000)..=Nanos(59_500_000_000)).contains(&off(&dead)), "{:?}", off(&dead));
+    assert!((Nanos(400_000_000)..=Nanos(500_000_000)).contains(&off(&replaced)), "{:?}", off(&replaced));
+    assert_eq!((total(&dead), total(&replaced)), (60 * SECOND, 60 * SECOND));
+    assert_eq!(replaced.drives[1].ledger.spin_ups(), 0, "a replaced drive turns");
+}
+
+#[test]
+fn the_oracle_saves_nothing_on_a_drive_that_is_dead() {
+    let config = format!("drives = 2\nlayout = {{ kind = 'raid1' }}\n{FAIL}");
+    let model = small_disk();
+    let figures = model.spec().power.standby().unwrap();
+    let (observer, witness) = Observer::new(2, figures);
+    let mut array = Array::with_policy(&config_of(&config), &model, Box::new(observer)).unwrap();
+    array.advance(ModelNs(10 * SECOND), &mut Vec::new());
+    let periods = [Nanos(SECOND / 2), Nanos(10 * SECOND)];
+    let stay: f64 = periods.iter().map(|period| figures.stay(*period).0).sum();
+    let Joules(least) = iojoule_array::policy::oracle_energy(periods, &figures);
+    assert!((witness.saved(ModelNs(10 * SECOND)).0 - (stay - least)).abs() < 1e-9);
+}
+
+#[test]
+fn a_rebuild_keeps_its_drives_spinning_whatever_the_policy_and_lets_them_rest_when_it_has_ended() {
+    for layout in ["{ kind = 'raid1' }", "{ kind = 'raid5' }"] {
+        let rebuilt = |policy: &str| {
+            let text =
+                format!("drives = 4\nlayout = {layout}\nstripe_unit = 16\npolicy = {policy}\n{FAIL_AND_REPLACE}");
+            let mut array = array(&text);
+            let (mut now, mut done) = (ModelNs::ZERO, Vec::new());
+            while array.finish(now).counters.rebuilds == 0 {
+                now = array.next_event().expect("the rebuild goes on");
+                array.advance(now, &mut done);
+            }
+            let spin_ups = |report: &Report| report.drives.iter().map(|did| did.ledger.spin_ups()).sum::<u64>();
+            let at_end = spin_ups(&array.finish(now));
+            let later = now + Nanos(10 * SECOND);
+            array.advance(later, &mut done);
+            let rest = array.finish(later).drives.iter().map(|did| did.ledger.dwell(PowerState::Standby).0).min();
+            (now, at_end, rest.unwrap())
+        };
+        let (free, _, _) = rebuilt("{ kind = 'never' }");
+        let (at_once, spin_ups, rest) = rebuilt("{ kind = 'fixed', threshold_ns = 0 }");
+        // Up once for the rebuild: three drives that rested; the fourth is new.
+        assert!(spin_ups <= 3, "{layout}: {spin_ups} spin-ups");
+        assert!(at_once - free < Nanos(SECOND / 10), "{layout}: {at_once:?} and {free:?}");
+        assert!(rest > 9 * SECOND, "{layout}: every drive rests when it has ended, {rest}");
+    }
+}
+
+#[test]
+fn a_rebuild_the_run_did_not_wait_for_is_reported_with_how_far_it_came() {
+    let config = format!("drives = 4\nlayout = {{ kind = 'raid5' }}\nstripe_unit = 16\n{FAIL_AND_REPLACE}");
+    let mut array = array(&config);
+    array.advance(ModelNs(4 * SECOND), &mut Vec::new());
+    let report = array.finish(ModelNs(4 * SECOND));
+    let [one] = report.unfinished[..] else { panic!("{:?}", report.unfinished) };
+    assert_eq!((one.drive, one.of), (1, 43_200));
+    assert!((1..43_200).contains(&one.good), "{}", one.good);
+    assert!(one.good <= report.counters.rebuilt_sectors);
+    array.advance(ModelNs(60 * SECOND), &mut Vec::new());
+    assert!(array.finish(ModelNs(60 * SECOND)).unfinished.is_empty());
 }

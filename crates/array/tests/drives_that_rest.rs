@@ -111,3 +111,30 @@ fn writes_nobody_waits_for_are_held_back_and_written_together() {
     let (_, report) = run(&config, &writes, 1500 * MS);
     assert_eq!((report.drives[0].commands, report.counters.cache_written_back), (1, 3));
 }
+
+#[test]
+fn drives_do_not_rest_while_a_shift_copies_and_do_when_it_has_ended() {
+    let config = PARAID.replace("policy = {", "sync = { share = 0.5 }\npolicy = {");
+    let capacity = array(&config).capacity();
+    // Writes spread over the low gear leave copies to do in both directions.
+    let mut arrivals = poisson(3, 60, 20.0, 1.0, 8, capacity);
+    let busy_from = arrivals.last().unwrap().0 + Nanos(2000 * MS);
+    arrivals.extend(poisson(4, 1500, 450.0, 0.5, 8, capacity).into_iter().map(|(at, mut request)| {
+        request.id += 60;
+        (busy_from + (at - ModelNs(0)), request)
+    }));
+    let (_, report) = run(&config, &arrivals, busy_from.0 + 20_000 * MS);
+    assert!(report.counters.shifts >= 3, "{:?}", report.gears);
+    let (low, high) = (&report.drives[0].ledger, &report.drives[3].ledger);
+    assert_eq!(low.dwell(PowerState::Standby), Nanos(0));
+    // One spin-up for each shift up, none in between.
+    let ups = report.gears.windows(2).filter(|pair| pair[1].1 > pair[0].1).count() as u64;
+    assert_eq!(high.spin_ups(), ups);
+}
+
+#[test]
+fn a_policy_that_shifts_gears_is_refused_where_there_are_none() {
+    let config = config_of("drives = 4\nlayout = { kind = 'raid5' }\nstripe_unit = 16\npolicy = { kind = 'gears' }");
+    let refused = Array::new(&config, &small_disk()).err().map(|error| error.to_string());
+    assert_eq!(refused.as_deref(), Some("policy gears: layout raid5 has no gears to shift; paraid has"));
+}

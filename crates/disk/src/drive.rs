@@ -17,8 +17,10 @@ use crate::{Command, Service};
 pub struct Drive {
     model: Arc<Model>,
     motion: Motion,
+    /// Angle of the spindle at time 0, as time of rotation.
+    phase: Nanos,
     ledger: Ledger,
-    /// What the drive does when it has nothing to do: idle, low-power idle, standby or sleep.
+    /// What the drive does when it has nothing to do: idle, low-power idle, standby or sleep; off where there is none.
     rest: PowerState,
     /// When the last spin-up ended or will end.
     up_at: ModelNs,
@@ -30,14 +32,27 @@ enum Motion {
     Flash(Arc<FlashModel>, Flash),
 }
 
+impl Motion {
+    fn new(model: &Model, phase: Nanos) -> Self {
+        match &model.kind {
+            Kind::Disk(with) => Self::Disk(with.clone(), HardDisk::new(with, phase)),
+            Kind::Flash(with) => Self::Flash(with.clone(), Flash::new(with)),
+        }
+    }
+}
+
 impl Drive {
     /// A drive at rest at time 0, turning; `phase` is the angle of its spindle then, as time of rotation.
     pub fn new(model: Arc<Model>, phase: Nanos) -> Self {
-        let motion = match &model.kind {
-            Kind::Disk(with) => Motion::Disk(with.clone(), HardDisk::new(with, phase)),
-            Kind::Flash(with) => Motion::Flash(with.clone(), Flash::new(with)),
-        };
-        Self { model, motion, ledger: Ledger::since(ModelNs::ZERO), rest: PowerState::Idle, up_at: ModelNs::ZERO }
+        let motion = Motion::new(&model, phase);
+        Self {
+            model,
+            motion,
+            phase,
+            ledger: Ledger::since(ModelNs::ZERO),
+            rest: PowerState::Idle,
+            up_at: ModelNs::ZERO,
+        }
     }
 
     /// What the drive is.
@@ -100,6 +115,9 @@ impl Drive {
 
     /// Brings the drive back to idle; when it is ready. A spin-down under way ends first.
     pub fn spin_up(&mut self, now: ModelNs) -> ModelNs {
+        if self.rest == PowerState::Off {
+            return now;
+        }
         if self.rest.is_spinning() {
             self.account(now);
             self.rest = PowerState::Idle;
@@ -113,6 +131,22 @@ impl Drive {
         self.ledger.book(PowerState::SpinUp, self.up_at);
         self.ledger.count_spin_up();
         self.up_at
+    }
+
+    /// The drive fails or is taken out: it draws nothing until [`Drive::replace`]. What it has begun is booked to its end;
+    /// what its cache holds is gone.
+    pub fn take_out(&mut self, now: ModelNs) {
+        self.account(now);
+        self.motion = Motion::new(&self.model, self.phase);
+        (self.rest, self.up_at) = (PowerState::Off, ModelNs::ZERO);
+    }
+
+    /// A new drive of the same model takes its place: it turns, its cache is empty.
+    pub fn replace(&mut self, now: ModelNs) {
+        if self.rest == PowerState::Off {
+            self.account(now);
+            self.rest = PowerState::Idle;
+        }
     }
 
     /// What the drive rests in, or on which way it is there; idle while it works.

@@ -4,8 +4,8 @@
 
 mod reference;
 
-use iojoule_disk::DiskError;
 use iojoule_disk::power::{Ledger, PowerSpec, PowerState, Span, Transition};
+use iojoule_disk::{DiskError, Drive, DriveSpec, Model};
 use iojoule_units::{Joules, ModelNs, Nanos};
 use proptest::prelude::*;
 use reference::{column, golden};
@@ -57,7 +57,7 @@ proptest! {
     #[test]
     fn energy_is_the_sum_of_state_powers_times_dwell(dwell in prop::collection::vec(0i64..10_000_000_000, PowerState::COUNT)) {
         let power = PowerSpec { low_power_idle_w: Some(7.0), sleep_w: Some(1.0), seek_w: Some(14.5), ..drive_36z15() };
-        let watts = [14.5, 13.5, 13.5, 13.5, 10.2, 7.0, 2.5, 1.0, 135.0 / 10.9, 13.0 / 1.5];
+        let watts = [14.5, 13.5, 13.5, 13.5, 10.2, 7.0, 2.5, 1.0, 135.0 / 10.9, 13.0 / 1.5, 0.0];
         let mut ledger = Ledger::default();
         let (mut at, mut expected) = (0, 0.0);
         for (i, time) in dwell.iter().enumerate() {
@@ -98,6 +98,21 @@ fn energy_of_a_state_without_power_is_refused_and_names_drive_state_and_key() {
     ledger.book(PowerState::SpinUp, ModelNs(4_000_000_000));
     let power = PowerSpec { spin_up: Some(Transition { time_s: 1.0, energy_j: None, w: None }), ..drive_36z15() };
     assert!(matches!(ledger.energy(&power), Err(DiskError::NoPower { state: "spin_up", .. })));
+}
+
+#[test]
+fn a_drive_that_is_out_draws_nothing_and_its_successor_turns_from_the_start() {
+    let model = Model::new(&DriveSpec::preset("ultrastar-36z15").unwrap()).unwrap();
+    let mut drive = Drive::new(model, Nanos::ZERO);
+    drive.spin_down(ModelNs(0), PowerState::Standby);
+    drive.take_out(ModelNs(10_000_000_000));
+    assert_eq!(drive.power_state(ModelNs(12_000_000_000)), PowerState::Off);
+    drive.replace(ModelNs(30_000_000_000));
+    drive.account(ModelNs(35_000_000_000));
+    let seconds = |state| drive.ledger().dwell(state).as_secs_f64();
+    assert_eq!((seconds(PowerState::Off), seconds(PowerState::Idle), drive.ledger().spin_ups()), (20.0, 5.0, 0));
+    assert_eq!(seconds(PowerState::SpinDown) + seconds(PowerState::Standby), 10.0);
+    assert_eq!(drive.ledger().energy_in(PowerState::Off, &PowerSpec::default()), Ok(Joules(0.0)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use iojoule_array::{Counters, DriveReport, Report};
+use iojoule_array::{Counters, DriveReport, Report, Unfinished};
 use iojoule_disk::{DriveSpec, PowerState};
 use iojoule_units::{ModelNs, Nanos};
 use serde::Serialize;
@@ -59,7 +59,7 @@ pub struct Summary {
     pub web: Option<WebReport>,
     /// What drives that know the future would have drawn; null where the drive's power is not known.
     pub oracle: Option<Oracle>,
-    /// What the trace's reader found strange.
+    /// What the trace's reader found strange, and drives that were not rebuilt when the run ended.
     pub warnings: Vec<String>,
 }
 
@@ -156,7 +156,7 @@ impl Summary {
                 ratio: energy_j.filter(|_| oracle.energy_j > 0.0).map(|joules| joules / oracle.energy_j),
                 ..oracle
             }),
-            warnings: described.warnings,
+            warnings: described.warnings.into_iter().chain(report.unfinished.iter().map(not_whole)).collect(),
         }
     }
 }
@@ -177,6 +177,11 @@ fn drive(did: &DriveReport, spec: &DriveSpec, span: Nanos, reason: &mut Option<S
         states_s: PowerState::ALL.into_iter().map(state).filter(|(_, s)| *s > 0.0).collect(),
         spinups: did.ledger.spin_ups(),
     }
+}
+
+fn not_whole(one: &Unfinished) -> String {
+    let percent = 100.0 * one.good as f64 / one.of.max(1) as f64;
+    format!("drive {} is rebuilt to {} %; the run ended before the rest", one.drive, percent.floor())
 }
 
 fn by_name(counters: &Counters) -> BTreeMap<&'static str, u64> {

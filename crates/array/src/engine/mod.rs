@@ -193,6 +193,7 @@ impl Engine {
         let drives = drives.collect();
         let gears = self.gears.as_ref().map_or_else(Vec::new, |gears| gears.timeline.clone());
         let pending = u64::from(self.pending.entries());
-        Report { drives, gears, counters: Counters { pending, ..self.counters } }
+        let unfinished = self.unfinished();
+        Report { drives, gears, unfinished, counters: Counters { pending, ..self.counters } }
     }
 }

@@ -6,6 +6,7 @@ use iojoule_units::{ModelNs, Nanos};
 
 use super::Engine;
 use super::agenda::Event;
+use super::shift::{Gears, Shift};
 use super::station::{Power, Station};
 use crate::policy::{DriveView, Gear, Order, Orders, Policy, Rest, State, View};
 
@@ -48,7 +49,7 @@ impl Station {
             Power::Waking { .. } => State::SpinningUp,
             Power::Resting { there } if there > now => State::SpinningDown,
             Power::Resting { .. } => State::Resting,
-            Power::Spinning if self.has_no_work() => State::Idle,
+            Power::Spinning if self.has_no_work() && !self.in_task => State::Idle,
             Power::Spinning => State::Busy,
         }
     }
@@ -91,7 +92,7 @@ impl Engine {
     /// Sends an idle drive to rest; nothing where it is not idle.
     pub(super) fn spin_down(&mut self, now: ModelNs, drive: u16, to: Rest) {
         let station = &mut self.stations[drive as usize];
-        if !station.is_free(now) || !station.has_no_work() {
+        if !station.is_free(now) || !station.has_no_work() || station.in_task {
             return;
         }
         let state = match to {
@@ -133,7 +134,7 @@ impl Engine {
     /// The drive has run out of work.
     pub(super) fn run_out(&mut self, now: ModelNs, drive: u16) {
         let station = &mut self.stations[drive as usize];
-        if station.told_idle {
+        if station.told_idle || station.in_task {
             return;
         }
         station.told_idle = true;
@@ -149,8 +150,42 @@ impl Engine {
         }
     }
 
+    /// A drive is not the policy's to rest any more: it has failed, or a rebuild or a shift needs it.
+    pub(super) fn take_from_policy(&mut self, now: ModelNs, drive: u16) {
+        let station = &mut self.stations[drive as usize];
+        station.tag = station.tag.wrapping_add(1);
+        station.told_idle = false;
+        if self.wants.idle {
+            self.consult(now, |policy, view, orders| policy.taken(drive, view, orders));
+        }
+    }
+
+    /// A rebuild or a shift needs the drive. Until it has ended the drive does not rest: steps follow each other closely.
+    pub(super) fn join_task(&mut self, now: ModelNs, drive: u16) {
+        if !self.stations[drive as usize].in_task {
+            self.take_from_policy(now, drive);
+            self.stations[drive as usize].in_task = true;
+        }
+    }
+
+    /// Where neither a rebuild nor a shift is under way any more, drives are the policy's again, and idle ones reported idle.
+    pub(super) fn end_task(&mut self, now: ModelNs) {
+        let copying = |gears: &Gears| matches!(gears.shift, Some(Shift::Copying { .. }));
+        if self.rebuild.is_some() || self.gears.as_ref().is_some_and(copying) {
+            return;
+        }
+        for drive in 0..self.stations.len() as u16 {
+            let station = &mut self.stations[drive as usize];
+            let was_in_task = std::mem::take(&mut station.in_task);
+            if was_in_task && station.is_free(now) && station.has_no_work() {
+                self.rest(now, drive);
+            }
+        }
+    }
+
     pub(super) fn timer(&mut self, now: ModelNs, drive: u16, tag: u32) {
-        if self.stations[drive as usize].tag == tag {
+        let station = &self.stations[drive as usize];
+        if station.tag == tag && !station.in_task {
             self.consult(now, |policy, view, orders| policy.timer(drive, view, orders));
         }
     }

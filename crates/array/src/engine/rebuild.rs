@@ -10,7 +10,7 @@ use super::job::{Class, Kind};
 use super::queue::NONE;
 use super::shift::Shift;
 use super::station::Power;
-use crate::{FaultKind, Request, StepConfig};
+use crate::{FaultKind, Request, StepConfig, Unfinished};
 
 /// The drive being rebuilt.
 #[derive(Debug)]
@@ -43,8 +43,12 @@ impl Engine {
 
     fn fail(&mut self, now: ModelNs, drive: u16) {
         self.health.failed[drive as usize] = true;
-        self.stations[drive as usize].power = Power::Failed;
-        self.stations[drive as usize].drive.account(now);
+        self.take_from_policy(now, drive);
+        let station = &mut self.stations[drive as usize];
+        station.power = Power::Failed;
+        station.in_task = false;
+        station.disturb(now);
+        station.drive.take_out(now);
         self.waiting_for_rebuild.retain(|waiting| *waiting != drive);
         if self.rebuild_of(drive) {
             self.rebuild = None;
@@ -83,6 +87,7 @@ impl Engine {
         }
         self.rebuild_on(now);
         self.copy_on(now);
+        self.end_task(now);
         for drive in 0..self.stations.len() as u16 {
             self.dispatch(now, drive);
         }
@@ -113,8 +118,10 @@ impl Engine {
 
     fn replace(&mut self, now: ModelNs, drive: u16) {
         let station = &mut self.stations[drive as usize];
-        station.power = Power::Waking { ready: station.free_at.max(now) };
+        station.drive.replace(now);
+        // What the old drive had begun is counted to its end.
         let ready = station.free_at.max(now);
+        station.power = Power::Waking { ready };
         station.told_idle = false;
         self.agenda.push(ready, Event::Ready { drive });
         self.waiting_for_rebuild.push(drive);
@@ -131,6 +138,7 @@ impl Engine {
         self.health.rebuilding = Some((drive, Lba(0)));
         self.rebuild = Some(Rebuild { drive, next: Lba(0), under_way: Vec::new(), all_begun: false });
         self.share_with_steps();
+        self.join_task(now, drive);
         self.rebuild_on(now);
     }
 
@@ -191,6 +199,15 @@ impl Engine {
         }
         self.share_with_steps();
         self.begin_rebuild(now);
+        self.end_task(now);
+    }
+
+    /// Replaced drives that are not whole.
+    pub(super) fn unfinished(&self) -> Vec<Unfinished> {
+        let waiting = self.waiting_for_rebuild.iter().map(|drive| (*drive, Lba(0)));
+        let sectors = |drive: u16| self.stations[drive as usize].drive.model().sectors();
+        let of = |(drive, good): (u16, Lba)| Unfinished { drive, good: good.0, of: sectors(drive) };
+        self.health.rebuilding.into_iter().chain(waiting).map(of).collect()
     }
 
     /// Gives steps their share of every drive while there are steps.

@@ -101,7 +101,7 @@ impl Engine {
     }
 
     /// The drive is free and has nothing it may do now.
-    fn rest(&mut self, now: ModelNs, drive: u16) {
+    pub(super) fn rest(&mut self, now: ModelNs, drive: u16) {
         let station = &mut self.stations[drive as usize];
         if station.load() == 0 {
             let since = *station.quiet_since.get_or_insert(now);

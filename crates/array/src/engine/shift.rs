@@ -135,6 +135,7 @@ impl Engine {
         self.counters.shifts += 1;
         let active = gears.sizes[usize::from(gears.now)];
         self.share_with_steps();
+        self.end_task(now);
         for drive in active..self.stations.len() as u16 {
             self.spin_down(now, drive, Rest::Standby);
         }

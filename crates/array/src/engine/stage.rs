@@ -96,6 +96,9 @@ impl Engine {
             job.started = job.started.min(now);
             self.call(now, extent.drive, class == Class::Request);
         }
+        if class == Class::Step {
+            self.join_task(now, extent.drive);
+        }
         let job = &mut self.jobs[owner.job];
         let station = &mut self.stations[extent.drive as usize];
         job.rows[owner.extent as usize] = station.enqueue(now, job.kind.class(), owner, &extent, op);

@@ -39,6 +39,8 @@ pub(super) struct Station {
     pub quiet_since: Option<ModelNs>,
     /// The policy has been told that the drive is idle, and nothing has come since.
     pub told_idle: bool,
+    /// Takes part in a rebuild or a shift that is under way: it is not idle between steps.
+    pub in_task: bool,
     /// The policy has been told that a request came for the drive while it did not spin.
     pub told_arrived: bool,
     /// Length of the last period without requests; zero before the first has ended.
@@ -68,6 +70,7 @@ impl Station {
             free_at: ModelNs::ZERO,
             quiet_since: Some(ModelNs::ZERO),
             told_idle: false,
+            in_task: false,
             told_arrived: false,
             last_quiet: Nanos::ZERO,
             tag: 0,

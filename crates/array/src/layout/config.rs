@@ -103,6 +103,21 @@ pub enum LayoutError {
 }
 
 impl LayoutConfig {
+    /// The name in configurations.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Single {} => "single",
+            Self::Concat {} => "concat",
+            Self::Raid0 {} => "raid0",
+            Self::Raid1 {} => "raid1",
+            Self::Raid10 { .. } => "raid10",
+            Self::Raid4 { .. } => "raid4",
+            Self::Raid5 { .. } => "raid5",
+            Self::Sr { .. } => "sr",
+            Self::Paraid { .. } => "paraid",
+        }
+    }
+
     /// The layout over `drives` drives of this model; `stripe_unit` in sectors.
     ///
     /// # Errors

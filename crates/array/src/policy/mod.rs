@@ -59,7 +59,7 @@ pub struct DriveView {
 /// What a drive is doing, as far as a policy cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// A command is in service.
+    /// A command is in service, or a rebuild or a shift of gears needs the drive.
     Busy,
     /// Spinning, nothing to do.
     Idle,
@@ -113,7 +113,7 @@ pub enum Order {
     /// Call [`Policy::timer`] at `at`, or at once where that is past. A drive has one timer: this replaces it, and a
     /// command given to the drive takes it away.
     Wake { drive: u16, at: ModelNs },
-    /// Ignored unless the drive is idle and has an empty queue.
+    /// Ignored unless the drive is idle, has an empty queue and is needed by no rebuild or shift.
     SpinDown { drive: u16, to: Rest },
     /// Ignored unless the drive rests or spins down.
     SpinUp { drive: u16 },
@@ -171,6 +171,10 @@ pub trait Policy: Send {
     /// The drive has run out of work: the last command ended and none waits. Also called for every spinning drive at
     /// the start of the run, and for one that has spun up without work.
     fn idle(&mut self, drive: u16, view: &dyn View, orders: &mut Orders) {}
+
+    /// The drive, idle until now or not, is taken from the policy until [`Policy::idle`] is called for it: it has failed, or
+    /// a rebuild or a shift of gears needs it. Its timer is void. Called where `idle` is wanted.
+    fn taken(&mut self, drive: u16, view: &dyn View, orders: &mut Orders) {}
 
     /// The drive's timer rings: it has had no command since the timer was set.
     fn timer(&mut self, drive: u16, view: &dyn View, orders: &mut Orders) {}

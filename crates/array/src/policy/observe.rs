@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use iojoule_disk::power::Standby;
-use iojoule_units::{Joules, ModelNs};
+use iojoule_units::{Joules, ModelNs, Nanos};
 
 use super::{OracleTally, Orders, Policy, View, Wants};
 
@@ -16,13 +16,20 @@ pub struct Witness(Arc<Mutex<Seen>>);
 
 struct Seen {
     tally: OracleTally,
-    /// By drive: since when it has been idle.
-    idle_since: Vec<Option<ModelNs>>,
+    /// By drive: the idle period under way.
+    open: Vec<Option<Open>>,
+}
+
+#[derive(Clone, Copy)]
+struct Open {
+    since: ModelNs,
+    /// From `since` on, when a rebuild or a shift needed the drive.
+    missed: Nanos,
 }
 
 impl Observer {
     pub fn new(drives: u16, figures: Standby) -> (Self, Witness) {
-        let seen = Seen { tally: OracleTally::new(figures), idle_since: vec![None; usize::from(drives)] };
+        let seen = Seen { tally: OracleTally::new(figures), open: vec![None; usize::from(drives)] };
         let witness = Witness(Arc::new(Mutex::new(seen)));
         (Self(witness.clone()), witness)
     }
@@ -34,7 +41,7 @@ impl Witness {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut tally = seen.tally;
         // Idle periods that last to the end have not been counted.
-        seen.idle_since.iter().flatten().for_each(|since| tally.add(end - *since));
+        seen.open.iter().flatten().for_each(|open| tally.add(end - open.since - open.missed));
         tally.saved()
     }
 }
@@ -47,10 +54,24 @@ impl Policy for Observer {
     fn idle(&mut self, drive: u16, view: &dyn View, _: &mut Orders) {
         let mut seen = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         let one = view.drive(drive);
-        if seen.idle_since[usize::from(drive)] != one.idle_since {
-            seen.tally.add(one.last_idle);
-            seen.idle_since[usize::from(drive)] = one.idle_since;
-        }
+        let since = one.idle_since.unwrap_or(view.now());
+        let missed = match seen.open[usize::from(drive)] {
+            Some(open) if open.since == since => return,
+            Some(open) => {
+                seen.tally.add(one.last_idle - open.missed);
+                Nanos::ZERO
+            }
+            None => view.now() - since,
+        };
+        seen.open[usize::from(drive)] = Some(Open { since, missed });
+    }
+
+    fn taken(&mut self, drive: u16, view: &dyn View, _: &mut Orders) {
+        let mut seen = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = seen.open[usize::from(drive)].take() else { return };
+        let one = view.drive(drive);
+        let length = if one.idle_since == Some(open.since) { view.now() - open.since } else { one.last_idle };
+        seen.tally.add(length - open.missed);
     }
 }
 

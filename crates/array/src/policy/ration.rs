@@ -83,6 +83,11 @@ impl Policy for Rationed {
         self.pass(view, orders);
     }
 
+    fn taken(&mut self, drive: u16, view: &dyn View, orders: &mut Orders) {
+        self.inner.taken(drive, view, &mut self.asked);
+        self.pass(view, orders);
+    }
+
     fn timer(&mut self, drive: u16, view: &dyn View, orders: &mut Orders) {
         self.inner.timer(drive, view, &mut self.asked);
         self.pass(view, orders);

@@ -143,6 +143,8 @@ pub fn any_array() -> impl Strategy<Value = String> {
         |((drives, layout), scheduler, choice, propagation, policy, cache, nvram, age, variant)| {
             let age = age.map_or(String::new(), |limit| format!("age_limit_ns = {limit}"));
             let idle = if variant == 1 { 3_000_000 } else { 0 };
+            // Only an array with gears is given a policy that shifts them.
+            let policy = if layout.contains("gears") || !policy.contains("gears") { policy } else { "{ kind = 'never' }" };
             let overhead = if variant == 2 { 2_700_000 } else { 0 };
             let at = if variant == 3 { "drive" } else { "response" };
             format!(

@@ -78,6 +78,7 @@ impl PowerSpec {
             PowerState::Sleep => (self.sleep_w, "sleep_w"),
             PowerState::SpinUp => return self.spin_up.and_then(|t| t.power()).ok_or("spin_up"),
             PowerState::SpinDown => return self.spin_down.and_then(|t| t.power()).ok_or("spin_down"),
+            PowerState::Off => return Ok(Watts(0.0)),
         };
         figure.map(Watts).ok_or(key)
     }

@@ -21,10 +21,12 @@ pub enum PowerState {
     Sleep,
     SpinUp,
     SpinDown,
+    /// Without power: the drive has failed or is out of its slot.
+    Off,
 }
 
 impl PowerState {
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
 
     /// All states, in the order of their numbers.
     pub const ALL: [Self; Self::COUNT] = [
@@ -38,6 +40,7 @@ impl PowerState {
         Self::Sleep,
         Self::SpinUp,
         Self::SpinDown,
+        Self::Off,
     ];
 
     /// The name in tables and reports.
@@ -53,6 +56,7 @@ impl PowerState {
             Self::Sleep => "sleep",
             Self::SpinUp => "spin_up",
             Self::SpinDown => "spin_down",
+            Self::Off => "off",
         }
     }
 
