@@ -25,6 +25,9 @@ pub(crate) struct Arm {
     pub turn: u32,
 }
 
+/// Keeps the table of seek times of an impossible disk out of memory.
+const MOST_CYLINDERS: u32 = 1 << 24;
+
 impl Mechanics {
     pub(crate) fn new(spec: &DriveSpec, disk: &HardDiskSpec) -> Result<Self, DiskError> {
         let refuse = |key: &str, value: String, why: &str| {
@@ -36,6 +39,9 @@ impl Mechanics {
         }
         if disk.surfaces == 0 || disk.cylinders == 0 || disk.sectors == 0 {
             return refuse("surfaces", disk.surfaces.to_string(), "a disk has surfaces, cylinders and sectors");
+        }
+        if disk.cylinders > MOST_CYLINDERS {
+            return refuse("cylinders", disk.cylinders.to_string(), "more than any disk has");
         }
         let rotation = (60e9 / disk.rpm).round() as u32;
         let geometry = Geometry::new(spec, disk, rotation)?;

@@ -84,6 +84,18 @@ fn more_addresses_than_the_zones_hold_and_slips_beyond_a_zone_are_refused() {
 }
 
 #[test]
+fn more_cylinders_or_tracks_than_any_disk_has_are_refused_before_a_table_is_made_of_them() {
+    let refused = |cylinders: u32, last: u32| {
+        let mut spec = small("none", "");
+        let iojoule_disk::DriveKind::HardDisk(disk) = &mut spec.kind else { unreachable!() };
+        (disk.cylinders, disk.surfaces, disk.zones[0].last_cylinder) = (cylinders, 1000, last);
+        Model::new(&spec).unwrap_err().to_string()
+    };
+    assert!(refused(u32::MAX, 1).contains("disk.cylinders"));
+    assert!(refused(100_000, 99_999).contains("disk.zones[0].last_cylinder"));
+}
+
+#[test]
 fn a_remapped_sector_is_taken_to_be_in_its_first_place() {
     let (with, without) =
         (small("per_zone", "spares = 2\ndefects = [{ bad = 1, instead = 39 }]"), small("per_zone", "spares = 2"));
