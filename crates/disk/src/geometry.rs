@@ -115,8 +115,10 @@ impl Geometry {
         let per_track = zone.sectors_per_track;
         let (first, first_track) = (self.sectors, self.tracks.len() as u32);
         let runs = runs(Spares::of(disk), zone);
+        let mut slips = zone.slips.clone();
+        slips.sort_unstable();
         for run in &runs {
-            let slot = f64::from(run.slot) + turn(disk, zone, run.track);
+            let slot = f64::from(run.slot) + turn(disk, zone, &slips, run.track);
             let angle = (slot / f64::from(per_track)).rem_euclid(1.0) * f64::from(self.rotation);
             let index = self.tracks.len() as u32;
             self.tracks.push(Entry {

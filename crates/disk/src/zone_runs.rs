@@ -150,8 +150,8 @@ fn limit(how: Spares, zone: &Zone, tracks: u32, slips: u64) -> u64 {
     (tracks * per_track).saturating_sub(kept + u64::from(zone.empty_front))
 }
 
-/// How far slot 0 of a zone's track is turned from the index mark, in sectors of that zone.
-pub(crate) fn turn(disk: &HardDiskSpec, zone: &Zone, track: u32) -> f64 {
+/// How far slot 0 of a zone's track is turned from the index mark, in sectors of that zone; `slips` are the zone's, rising.
+pub(crate) fn turn(disk: &HardDiskSpec, zone: &Zone, slips: &[u32], track: u32) -> f64 {
     let (cylinder, surface) = (track / disk.surfaces, track % disk.surfaces);
     let switches = surface + (disk.surfaces - 1) * cylinder;
     // In these schemes a slip moves everything behind it, skews included.
@@ -165,7 +165,7 @@ pub(crate) fn turn(disk: &HardDiskSpec, zone: &Zone, track: u32) -> f64 {
     };
     let pushed = behind.map_or(0, |tracks| {
         let cut = u64::from(tracks) * u64::from(zone.sectors_per_track);
-        zone.slips.iter().filter(|slip| u64::from(**slip) < cut).count()
+        slips.partition_point(|slip| u64::from(*slip) < cut)
     });
     zone.first_sector_offset
         + f64::from(switches) * zone.track_skew
