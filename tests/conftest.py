@@ -7,11 +7,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+
+CHROMIUM = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
 
 
 def lacking(what: str, remedy: str) -> NoReturn:
@@ -54,3 +59,15 @@ def open_folder() -> Iterator[Path]:
     with TemporaryDirectory(prefix="iojoule-test-") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def browser(require: Callable[[str, str], str]) -> Iterator[Any]:
+    """A headless Chromium; one for all tests, since its driver runs once in a process."""
+    executable = require("chromium", "chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=list(CHROMIUM))
+        yield chromium
+        chromium.close()

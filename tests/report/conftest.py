@@ -1,17 +1,10 @@
-"""Synthetic campaigns, the page made of them, and a browser without a network."""
+"""Synthetic campaigns, and the page made of them."""
 
 import importlib.util
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
-
-ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -37,14 +30,3 @@ def page(campaign: Path) -> str:
     from iojoule.report import build_report, load_campaign
 
     return build_report(load_campaign(campaign))
-
-
-@pytest.fixture(scope="session")
-def browser(require: Callable[[str, str], str]) -> Iterator[Any]:
-    executable = require("chromium", "chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
-        yield chromium
-        chromium.close()

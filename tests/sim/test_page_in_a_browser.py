@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +21,6 @@ DESIGN = {
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sweep") / "out"
     return SweepFolder.open(designs.of(DESIGN), folder).run().files["report"]
-
-
-@pytest.fixture(scope="module")
-def browser(require: Callable[[str, str], str]) -> Iterator[Any]:
-    executable = require("chromium", "chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.mark.parametrize("width", [1280, 420])
