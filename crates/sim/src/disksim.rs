@@ -152,7 +152,8 @@ fn read_choice(choice: CopyChoice, warnings: &mut Vec<String>) -> Result<ReadCho
 
 fn scheduler(system: &System, warnings: &mut Vec<String>) -> SchedulerKind {
     let Some(driver) = system.driver else { return SchedulerKind::Fcfs };
-    if driver.queueing_in_drives {
+    let several = |drive: &SystemDrive| drive.spec.hard_disk().is_ok_and(|disk| disk.queue_length > 1);
+    if driver.queueing_in_drives && system.drives.iter().any(several) {
         warnings.push("the drives' own queues are not modelled; all queueing is the driver's".into());
     }
     let mut near = |kind, said: &str| {

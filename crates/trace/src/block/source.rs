@@ -31,18 +31,18 @@ pub(crate) struct Source {
 impl Source {
     pub fn open(path: &Path, options: &Options) -> Result<Self, TraceError> {
         let (compression, read) = input::open(path, options.progress.clone()).map_err(|e| TraceError::io(path, e))?;
-        Ok(Self::new(path, compression, read))
+        Self::new(path, compression, read)
     }
 
     /// Contents that are in memory, under a name.
     pub fn of_bytes(name: &Path, contents: Vec<u8>) -> Result<Self, TraceError> {
         let (compression, read) = input::decode(io::Cursor::new(contents)).map_err(|e| TraceError::io(name, e))?;
-        Ok(Self::new(name, compression, read))
+        Self::new(name, compression, read)
     }
 
-    fn new(path: &Path, compression: &'static str, read: Box<dyn Read + Send>) -> Self {
+    fn new(path: &Path, compression: &'static str, read: Box<dyn Read + Send>) -> Result<Self, TraceError> {
         let block = vec![0; 2 * HEAD];
-        Self {
+        let mut source = Self {
             path: path.to_owned(),
             compression,
             read,
@@ -53,7 +53,13 @@ impl Source {
             taken: 0,
             offset: 0,
             line: 0,
+        };
+        // Spreadsheets put a byte-order mark before text; the same bytes may begin a binary record.
+        let head = source.peek(16).map_err(|e| TraceError::io(path, e))?;
+        if head.strip_prefix(b"\xef\xbb\xbf").is_some_and(|text| text.is_ascii()) {
+            source.take(3);
         }
+        Ok(source)
     }
 
     /// Up to `limit` bytes that come next, without taking them; fewer at the end of the file.

@@ -243,3 +243,9 @@ fn a_device_of_one_trace_is_not_the_first_named_device_of_another() {
     let names: Vec<_> = reader.notes().devices.into_iter().map(|device| device.name).collect();
     assert_eq!(names, [None, Some("prxy.0".to_owned())]);
 }
+
+#[test]
+fn a_byte_order_mark_before_text_is_no_part_of_it() {
+    let (records, _) = read_text("a.csv", b"\xef\xbb\xbf1,prxy,0,Read,0,4096,10\n", &Options::default()).unwrap();
+    assert_eq!(records.len(), 1);
+}
