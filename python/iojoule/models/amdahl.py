@@ -7,14 +7,12 @@ By Little's law the response is then a straight line, ``R(Q) = Q/X = aQ + b``: a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-Weights = Literal["equal", "relative"]
+from .regression import Fit, Weights, fit, leave_one_out, mape, points, weigh
 
 
 @dataclass(frozen=True)
@@ -30,14 +28,13 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Amdahl:
-    """A fitted law. Times in ms; ``covariance`` of (a, b), None where the points leave no residual."""
+    """A fitted law. Times in ms; ``fit`` is that of (a, b) over rows (1, 1/Q)."""
 
     a_ms: float
     b_ms: float
     mape_pct: float
     r_squared: float
-    covariance: tuple[tuple[float, float], tuple[float, float]] | None
-    degrees_of_freedom: int
+    fit: Fit
     leave_one_out_pct: float | None
 
     @property
@@ -58,10 +55,7 @@ class Amdahl:
     def predict(self, q: float) -> Prediction:
         """Rate and response at depth ``q``, measured or not."""
         t = self.a_ms + self.b_ms / q
-        u_t = None
-        if self.covariance is not None:
-            (aa, ab), (_, bb) = self.covariance
-            u_t = math.sqrt(max(0.0, aa + 2 * ab / q + bb / q**2))
+        u_t = self.fit.uncertainty((1.0, 1.0 / q))
         return Prediction(
             q, 1000.0 / t, q * t, None if u_t is None else 1000.0 * u_t / t**2, None if u_t is None else q * u_t
         )
@@ -93,52 +87,21 @@ def inverted(a: float, b: float, q: float) -> float:
 
 
 def _checked(q: Sequence[float], x_per_s: Sequence[float], weights: Weights, *, leave_out: bool) -> Amdahl:
-    depth, rate = np.asarray(q, dtype=float), np.asarray(x_per_s, dtype=float)
-    if depth.shape != rate.shape:
-        raise ValueError(f"{depth.size} depths but {rate.size} rates")
-    if not (np.isfinite(depth).all() and np.isfinite(rate).all() and (depth > 0).all() and (rate > 0).all()):
-        raise ValueError("depths and rates must be finite and above zero")
-    if np.unique(depth).size < 2:
-        raise ValueError("the law needs at least two different depths")
-    t, x = 1000.0 / rate, 1.0 / depth
-    w = 1.0 / t**2 if weights == "relative" else np.ones_like(t)
-    a, b, covariance = _solve(x, t, w)
+    depth, rate = points(q, x_per_s, ("depths", "rates"), least=2)
+    t = 1000.0 / rate
+    design, w = np.column_stack([np.ones_like(t), 1.0 / depth]), weigh(t, weights)
+    fitted = fit(design, t, w)
+    a, b = (float(v) for v in fitted.coefficients)
     # Rounding can leave a trace of an asymptote where the rate is proportional to the depth.
     if a <= 1e-12 * abs(b):
         raise ValueError(f"the points have no asymptote: a = {a:.4g} ms; the rate still grows faster than the depth")
-    fitted = a + b * x
     total = float(np.sum((t - t.mean()) ** 2))
+    residual = float(np.sum((t - design @ fitted.coefficients) ** 2))
     return Amdahl(
         a,
         b,
-        float(np.mean(np.abs(fitted / t - 1))) * 100,
-        1.0 - float(np.sum((t - fitted) ** 2)) / total if total > 0 else 1.0,
-        covariance,
-        t.size - 2,
-        _leave_one_out(x, t, w) if leave_out else None,
+        mape(design, t, fitted.coefficients),
+        1.0 - residual / total if total > 0 else 1.0,
+        fitted,
+        leave_one_out(design, t, w) if leave_out else None,
     )
-
-
-def _solve(
-    x: np.ndarray, t: np.ndarray, w: np.ndarray
-) -> tuple[float, float, tuple[tuple[float, float], tuple[float, float]] | None]:
-    design = np.column_stack([np.ones_like(x), x])
-    normal = design.T @ (design * w[:, None])
-    a, b = (float(v) for v in np.linalg.solve(normal, design.T @ (w * t)))
-    if t.size < 3:
-        return a, b, None
-    variance = float(np.sum(w * (t - a - b * x) ** 2)) / (t.size - 2)
-    c = np.linalg.inv(normal) * variance
-    return a, b, ((float(c[0, 0]), float(c[0, 1])), (float(c[1, 0]), float(c[1, 1])))
-
-
-def _leave_one_out(x: np.ndarray, t: np.ndarray, w: np.ndarray) -> float | None:
-    """Mean absolute error (%) of each point predicted from all the others; None where one cannot be left out."""
-    errors = []
-    for i in range(t.size):
-        keep = np.arange(t.size) != i
-        if np.unique(x[keep]).size < 2:
-            return None
-        a, b, _ = _solve(x[keep], t[keep], w[keep])
-        errors.append(abs((a + b * x[i]) / t[i] - 1))
-    return float(np.mean(errors)) * 100

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import regression
 from .amdahl import Amdahl
+from .regression import Fit, leave_one_out
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,12 @@ class Efficiency:
 
 @dataclass(frozen=True)
 class PowerOverDepth:
-    """A fitted power law in watts; ``covariance`` of (idle, delta), None where the points leave no residual."""
+    """A fitted power law in watts; ``fit`` is that of (idle, delta) over rows (1, utilisation)."""
 
     idle_w: float
     delta_w: float
     law: Amdahl
-    covariance: tuple[tuple[float, float], tuple[float, float]] | None
+    fit: Fit
     leave_one_out_pct: float | None
 
     def watts(self, q: float) -> float:
@@ -42,12 +44,10 @@ class PowerOverDepth:
     def efficiency(self, q: float) -> Efficiency:
         """IOPS/W at depth ``q``, measured or not. The two laws' errors are taken as independent."""
         rate, watts = self.law.predict(q), self.watts(q)
-        value, u = rate.throughput_per_s / watts, None
-        if self.covariance is not None and rate.u_throughput_per_s is not None:
-            load = self._utilisation(q)
-            (ii, id_), (_, dd) = self.covariance
-            u_watts = math.sqrt(max(0.0, ii + 2 * id_ * load + dd * load**2))
-            u = value * math.hypot(rate.u_throughput_per_s / rate.throughput_per_s, u_watts / watts)
+        value, u_watts = rate.throughput_per_s / watts, self.fit.uncertainty((1.0, self._utilisation(q)))
+        if u_watts is None or rate.u_throughput_per_s is None:
+            return Efficiency(q, watts, value, None)
+        u = value * math.hypot(rate.u_throughput_per_s / rate.throughput_per_s, u_watts / watts)
         return Efficiency(q, watts, value, u)
 
     def _utilisation(self, q: float) -> float:
@@ -63,27 +63,8 @@ def fit(q: Sequence[float], watts: Sequence[float], law: Amdahl) -> PowerOverDep
         raise ValueError("depths must be finite and not negative, powers finite and above zero")
     if np.unique(depth).size < 2:
         raise ValueError("the power law needs at least two different depths")
-    load = np.array([0.0 if d == 0 else law.predict(d).throughput_per_s / law.x_max_per_s for d in depth])
-    (idle, delta), covariance = _solve(load, power)
-    errors: list[float] = []
-    for i in range(power.size):
-        keep = np.arange(power.size) != i
-        if np.unique(load[keep]).size < 2:
-            errors = []
-            break
-        (i0, d0), _ = _solve(load[keep], power[keep])
-        errors.append(abs((i0 + d0 * load[i]) / power[i] - 1) * 100)
-    return PowerOverDepth(idle, delta, law, covariance, float(np.mean(errors)) if errors else None)
-
-
-def _solve(
-    load: np.ndarray, power: np.ndarray
-) -> tuple[tuple[float, float], tuple[tuple[float, float], tuple[float, float]] | None]:
-    design = np.column_stack([np.ones_like(load), load])
-    normal = design.T @ design
-    idle, delta = (float(v) for v in np.linalg.solve(normal, design.T @ power))
-    if power.size < 3:
-        return (idle, delta), None
-    variance = float(np.sum((power - idle - delta * load) ** 2)) / (power.size - 2)
-    c = np.linalg.inv(normal) * variance
-    return (idle, delta), ((float(c[0, 0]), float(c[0, 1])), (float(c[1, 0]), float(c[1, 1])))
+    load = [0.0 if d == 0 else law.predict(d).throughput_per_s / law.x_max_per_s for d in depth]
+    design, w = np.column_stack([np.ones_like(power), load]), np.ones_like(power)
+    fitted = regression.fit(design, power, w)
+    idle, delta = (float(v) for v in fitted.coefficients)
+    return PowerOverDepth(idle, delta, law, fitted, leave_one_out(design, power, w))

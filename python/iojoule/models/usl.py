@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .amdahl import Weights
+from . import regression
+from .regression import Weights, mape, points, weigh
 
 
 @dataclass(frozen=True)
@@ -54,23 +55,11 @@ class Usl:
 
 def fit(n: Sequence[float], x_per_s: Sequence[float], weights: Weights = "relative", *, free: bool = False) -> Usl:
     """The law of least squared error of R, with β ≥ 0 unless ``free``; ValueError with too few loads."""
-    load, rate = np.asarray(n, dtype=float), np.asarray(x_per_s, dtype=float)
-    if load.shape != rate.shape:
-        raise ValueError(f"{load.size} loads but {rate.size} rates")
-    if not (np.isfinite(load).all() and np.isfinite(rate).all() and (load > 0).all() and (rate > 0).all()):
-        raise ValueError("loads and rates must be finite and above zero")
-    if np.unique(load).size < 3:
-        raise ValueError("the law needs at least three different loads")
+    load, rate = points(n, x_per_s, ("loads", "rates"), least=3)
     response = 1000.0 * load / rate
-    w = 1.0 / response**2 if weights == "relative" else np.ones_like(response)
-    c = _solve(load, response, w, 3)
+    design, w = load[:, None] ** np.arange(3), weigh(response, weights)
+    c = regression.fit(design, response, w).coefficients
     clamped = bool(c[2] < 0) and not free
     if clamped:
-        c = np.append(_solve(load, response, w, 2), 0.0)
-    fitted = c[0] + c[1] * load + c[2] * load**2
-    return Usl(float(c[0]), float(c[1]), float(c[2]), clamped, float(np.mean(np.abs(fitted / response - 1))) * 100)
-
-
-def _solve(load: np.ndarray, response: np.ndarray, w: np.ndarray, terms: int) -> np.ndarray:
-    design = load[:, None] ** np.arange(terms)
-    return np.linalg.solve(design.T @ (design * w[:, None]), design.T @ (w * response))
+        c = np.append(regression.fit(design[:, :2], response, w).coefficients, 0.0)
+    return Usl(float(c[0]), float(c[1]), float(c[2]), clamped, mape(design, response, c))
