@@ -11,6 +11,7 @@ __all__ = [
     "TableWriter",
     "TraceProgress",
     "__version__",
+    "block_load",
     "build_content",
     "http_closed",
     "http_replay",
@@ -50,6 +51,11 @@ class TableWriter:
 def recover_table(path: str | PathLike[str]) -> bool:
     """Make the table of a killed writer readable; True where it had to be mended."""
 
+# block
+
+def block_load(config: str, progress: Progress) -> str:
+    """Run a block load; configuration and summary are JSON."""
+
 # http
 
 @final
@@ -62,6 +68,9 @@ class Progress:
 
     def stop(self, now: bool = False) -> None:
         """End the load: after what is in flight, or now, recording that as `client_stop`."""
+
+    def measure(self, from_ns: int) -> None:
+        """Begin the phase `measure` of a load that waits to be told, at this host time."""
 
 def http_replay(config: str, progress: Progress) -> str:
     """Replay a prepared web log; configuration and summary are JSON."""

@@ -21,9 +21,10 @@ import pytest
 from iojoule.errors import HostError
 from iojoule.targets import running as running_module
 from iojoule.targets import server as servers
+from iojoule.targets.base import Opening
 from iojoule.targets.http import HttpTarget
 from iojoule.targets.ports import free_port
-from iojoule.targets.running import RunningTarget, open_target
+from iojoule.targets.running import RunningTarget, open_http
 
 pytestmark = pytest.mark.e2e
 
@@ -64,7 +65,7 @@ def target(server: str, **keys: Any) -> HttpTarget:
 
 @pytest.fixture
 def running(name: str, content: Path, open_folder: Path) -> Iterator[RunningTarget]:
-    with open_target(target(name), content, open_folder / "server") as running:
+    with open_http(target(name), Opening(open_folder / "server", content)) as running:
         yield running
 
 
@@ -123,14 +124,14 @@ def test_no_access_log_is_written(running: RunningTarget, open_folder: Path) -> 
 
 
 def test_leaving_the_block_closes_the_port(name: str, content: Path, open_folder: Path) -> None:
-    with open_target(target(name), content, open_folder / "server") as running:
+    with open_http(target(name), Opening(open_folder / "server", content)) as running:
         assert is_open(running.url)
     assert not running.alive()
     assert not is_open(running.url)
 
 
 def test_an_error_inside_the_block_stops_the_server_too(name: str, content: Path, open_folder: Path) -> None:
-    with pytest.raises(ZeroDivisionError), open_target(target(name), content, open_folder / "server") as running:
+    with pytest.raises(ZeroDivisionError), open_http(target(name), Opening(open_folder / "server", content)) as running:
         raise ZeroDivisionError
     assert not is_open(running.url)
 
@@ -145,7 +146,7 @@ def test_a_killed_server_is_seen_dead_and_can_be_started_again(running: RunningT
 
 
 def test_workers_do_not_outlive_a_master_that_was_killed(name: str, content: Path, open_folder: Path) -> None:
-    with open_target(target(name, workers=2), content, open_folder / "server") as running:
+    with open_http(target(name, workers=2), Opening(open_folder / "server", content)) as running:
         assert running.pid
         os.kill(running.pid, signal.SIGKILL)
         while running.alive():
@@ -158,8 +159,9 @@ import sys, time
 from pathlib import Path
 from iojoule.targets.http import HttpTarget
 from iojoule.targets.ports import free_port
-from iojoule.targets.running import open_target
-with open_target(HttpTarget(name="t", server=sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])) as running:
+from iojoule.targets.base import Opening
+from iojoule.targets.running import open_http
+with open_http(HttpTarget(name="t", server=sys.argv[1]), Opening(Path(sys.argv[3]), Path(sys.argv[2]))) as running:
     print(running.url, flush=True)
     time.sleep(600)
 """
@@ -183,7 +185,7 @@ def test_a_port_in_use_is_named_with_its_holder(name: str, content: Path, open_f
         port = other.getsockname()[1]
         with (
             pytest.raises(HostError, match=rf"port {port} is in use by process {os.getpid()}"),
-            open_target(target(name, port=port), content, open_folder / "server"),
+            open_http(target(name, port=port), Opening(open_folder / "server", content)),
         ):
             pass
 
@@ -192,11 +194,11 @@ def test_a_port_lost_to_another_server_is_given_up_for_a_free_one(
     name: str, content: Path, open_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two runs that start at once may choose the same port; the other's server may even serve the same files."""
-    with open_target(target(name), content, open_folder / "first") as first:
+    with open_http(target(name), Opening(open_folder / "first", content)) as first:
         taken = urlsplit(first.url).port
         ports = iter([taken, free_port()])
         monkeypatch.setattr(running_module, "free_port", lambda: next(ports))
-        with open_target(target(name), content, open_folder / "second") as second:
+        with open_http(target(name), Opening(open_folder / "second", content)) as second:
             assert urlsplit(second.url).port != taken
             assert second.alive()
         assert first.alive()
@@ -210,7 +212,7 @@ def test_a_missing_server_is_named_with_the_command_that_installs_it(
     monkeypatch.setattr(servers, "SYSTEM_FOLDERS", ())
     with (
         pytest.raises(HostError, match=f"{configured} is not installed") as caught,
-        open_target(target(configured), content, open_folder / "server"),
+        open_http(target(configured), Opening(open_folder / "server", content)),
     ):
         pass
     assert caught.value.remedy == f"apt-get install {PACKAGES[configured]}"
@@ -221,14 +223,14 @@ def test_a_server_that_does_not_come_up_shows_the_end_of_its_log(
 ) -> None:
     with (
         pytest.raises(HostError, match=r"did not come up[\s\S]*NoSuchDirective"),
-        open_target(target(configured, directives="NoSuchDirective on;"), content, open_folder / "server"),
+        open_http(target(configured, directives="NoSuchDirective on;"), Opening(open_folder / "server", content)),
     ):
         pass
 
 
 def test_more_directives_reach_the_server(configured: str, content: Path, open_folder: Path) -> None:
     closes = {"nginx": "keepalive_requests 1;", "apache2": "KeepAlive Off"}[configured]
-    with open_target(target(configured, directives=closes), content, open_folder / "server") as running:
+    with open_http(target(configured, directives=closes), Opening(open_folder / "server", content)) as running:
         connection = connect(running.url)
         connection.request("GET", "/deep/er/page.html")
         assert connection.getresponse().getheader("Connection") == "close"
@@ -239,7 +241,7 @@ def test_more_directives_reach_the_server(configured: str, content: Path, open_f
 def test_an_idle_connection_is_kept_as_long_as_said(
     configured: str, content: Path, open_folder: Path, keeps: str, sockets: int
 ) -> None:
-    with open_target(target(configured, keepalive_timeout=keeps), content, open_folder / "server") as running:
+    with open_http(target(configured, keepalive_timeout=keeps), Opening(open_folder / "server", content)) as running:
         connection = connect(running.url)
         ours = set()
         for _ in range(2):
@@ -250,7 +252,7 @@ def test_an_idle_connection_is_kept_as_long_as_said(
 
 
 def test_a_short_idle_time_is_understood_by_the_server(configured: str, content: Path, open_folder: Path) -> None:
-    with open_target(target(configured, keepalive_timeout="250ms"), content, open_folder / "server") as running:
+    with open_http(target(configured, keepalive_timeout="250ms"), Opening(open_folder / "server", content)) as running:
         connection = connect(running.url)
         connection.request("GET", "/deep/er/page.html")
         connection.getresponse().read()
@@ -261,7 +263,7 @@ def test_tls_is_served_with_a_certificate_a_client_can_be_told_to_trust(
     configured: str, content: Path, open_folder: Path, require: Require
 ) -> None:
     require("openssl", "openssl")
-    with open_target(target(configured, tls=True), content, open_folder / "server") as running:
+    with open_http(target(configured, tls=True), Opening(open_folder / "server", content)) as running:
         assert running.url.startswith("https://127.0.0.1:")
         context = ssl.create_default_context(cafile=str(running.certificate))
         parts = urlsplit(running.url)
@@ -274,7 +276,7 @@ def test_tls_is_served_with_a_certificate_a_client_can_be_told_to_trust(
 def test_content_below_a_closed_folder_is_served_all_the_same(name: str, content: Path, open_folder: Path) -> None:
     """Under root, Apache's workers may not enter a folder of root's; nginx's run as root."""
     open_folder.chmod(0o700)
-    with open_target(target(name), content, open_folder / "server") as running:
+    with open_http(target(name), Opening(open_folder / "server", content)) as running:
         connection = connect(running.url)
         connection.request("GET", "/deep/er/page.html")
         assert connection.getresponse().read() == PAGE
@@ -295,7 +297,7 @@ def test_unreadable_content_is_refused_with_the_remedy(content: Path, open_folde
         content.chmod(0o700)
     with (
         pytest.raises(HostError) as caught,
-        open_target(target("apache2"), content, open_folder / "server"),
+        open_http(target("apache2"), Opening(open_folder / "server", content)),
     ):
         pass
     assert "chmod -R o+rX" in (caught.value.remedy or "")
@@ -303,7 +305,7 @@ def test_unreadable_content_is_refused_with_the_remedy(content: Path, open_folde
 
 def test_a_foreign_server_is_reached_and_left_running(running: RunningTarget, open_folder: Path, content: Path) -> None:
     foreign = HttpTarget.model_validate({"name": "theirs", "kind": "http", "url": running.url})
-    with open_target(foreign, content, open_folder / "none") as reached:
+    with open_http(foreign, Opening(open_folder / "none")) as reached:
         assert reached.alive()
         assert reached.describe()["server_header"] == running.server_header
         assert reached.warnings == []
@@ -315,5 +317,5 @@ def test_a_foreign_server_that_is_not_there_is_the_administrators_business(conte
         probe.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{probe.getsockname()[1]}/"
     foreign = HttpTarget.model_validate({"name": "gone", "kind": "http", "url": url})
-    with pytest.raises(HostError, match="no web server answers"), open_target(foreign, content, open_folder):
+    with pytest.raises(HostError, match="no web server answers"), open_http(foreign, Opening(open_folder)):
         pass

@@ -1,12 +1,14 @@
 //! How a running load is told to end: once to finish what is under way, twice to stop now.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 
 /// What the load should do; set from any thread or signal handler, and never taken back.
 #[derive(Debug, Default)]
 pub struct Control {
     finish: AtomicBool,
     now: AtomicBool,
+    /// Host time from which to measure; 0 where nobody has said so.
+    measure_ns: AtomicI64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +38,16 @@ impl Control {
     /// The flag behind [`Wish::Now`], for callers that have only a flag to set.
     pub fn now_flag(&self) -> &AtomicBool {
         &self.now
+    }
+
+    /// Begins the phase `measure` of a load that waits to be told, at this host time.
+    pub fn measure(&self, from_ns: i64) {
+        self.measure_ns.store(from_ns, Relaxed);
+    }
+
+    /// When the phase `measure` was told to begin.
+    pub fn measure_from(&self) -> Option<i64> {
+        Some(self.measure_ns.load(Relaxed)).filter(|ns| *ns != 0)
     }
 
     pub fn wish(&self) -> Wish {

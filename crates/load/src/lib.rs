@@ -7,11 +7,13 @@
 //! 3. Each engine thread turns one event loop (`engine`) over its `connections`: sockets (`socket`, `tls`, `epoll`)
 //!    and the answers that come in on them (`response`, `chunked`).
 //! 4. [`build_content`] makes the files a replay asks for; [`Server`] serves them where no other server is.
-//! 5. A `crew` of threads records through [`iojoule_record`]; every request is one row, whatever became of it.
+//! 5. [`block`](mod@block) is the load on block devices and files.
+//! 6. A `crew` of threads records through [`iojoule_record`]; every request is one row, whatever became of it.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod assign;
+pub mod block;
 mod chunked;
 mod closed;
 mod columns;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use iojoule_load::{self as load, Control, LoadError, Summary, Wish};
+use iojoule_load::{self as load, Control, LoadError, Wish};
 use iojoule_record::{Live, Phase};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -65,13 +65,19 @@ impl Progress {
     fn stop(&self, now: bool) {
         self.control.ask(if now { Wish::Now } else { Wish::Finish });
     }
+
+    /// Begin the phase `measure` of a load that waits to be told; at this host time.
+    fn measure(&self, from_ns: i64) {
+        self.control.measure(from_ns);
+    }
 }
 
-fn run<C: Sync>(
+/// Runs a load that records as it goes; its summary as JSON.
+pub fn run<C: Sync, S: serde::Serialize>(
     py: Python<'_>,
     progress: &Progress,
     config: C,
-    act: fn(&C, Arc<Live>, &Control) -> Result<Summary, LoadError>,
+    act: fn(&C, Arc<Live>, &Control) -> Result<S, LoadError>,
 ) -> PyResult<String> {
     call(py, progress.control.now_flag(), |_| {
         let summary = act(&config, progress.live.clone(), &progress.control)?;

@@ -1,6 +1,7 @@
 //! The bindings; the only crate that knows Python. One verb is one file here, one section of `_native.pyi` and
 //! one test under `tests/native`.
 
+mod block;
 mod door;
 mod http;
 mod policy;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 mod _native {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::block::block_load;
     #[pymodule_export]
     use crate::http::{Progress, Server, build_content, http_closed, http_replay, serve};
     #[pymodule_export]

@@ -53,6 +53,7 @@ names! {
     ErrorClass {
         None = "", Connect = "connect", Timeout = "timeout", Reset = "reset", Http4xx = "http_4xx", Http5xx = "http_5xx",
         ShortBody = "short_body", ClientStop = "client_stop", Dropped = "dropped", Protocol = "protocol", Io = "io",
+        ShortIo = "short_io", Corrupt = "corrupt",
     }
 }
 

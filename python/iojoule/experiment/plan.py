@@ -100,6 +100,11 @@ def make_plan(source: Source) -> Plan:
         if section in KINDS and not source.raw[section]:
             raise source.error(f"an experiment needs at least one [[{section}]]", section, 0, None) from error
         raise config_error(error, source, section, 0, ()) from error
+    for index, (target, workload) in enumerate(itertools.product(targets, workloads)):
+        if target.model.kind not in workload.model.drives:
+            allowed = ", ".join(sorted(workload.model.drives))
+            reason = f"{workload.name} ({workload.model.kind}) drives {allowed}; {target.name} is {target.model.kind}"
+            raise source.error(reason, "workload", index % len(workloads), "kind", value=workload.model.kind)
     if len(targets) * len(workloads) * header.repeats > MOST_STEPS:
         raise source.error(f"the experiment has more than {MOST_STEPS:,} steps", "experiment", 0, "repeats")
     by_name = {v.name: v for v in targets}, {v.name: v for v in workloads}

@@ -104,6 +104,8 @@ class Campaign:
         built: set[Path] = set()
         for target in self.plan.targets.values():
             for name, facts in prepared.items():
+                if "objects" not in facts:
+                    continue
                 own = getattr(target.model, "content", None)
                 place = (
                     campaign / "content" / Path(facts["objects"]).name.removesuffix(".objects.parquet")

@@ -19,7 +19,8 @@ from iojoule.meters.base import Reading
 from iojoule.meters.supervisor import MeterSet
 from iojoule.store.schema import READINGS
 from iojoule.store.writer import RunWriter
-from iojoule.targets.running import RunningTarget, open_target
+from iojoule.targets import open_target
+from iojoule.targets.base import Opening, Running
 
 TICK_S = 0.1
 METER_START_S = 20.0
@@ -116,10 +117,16 @@ def run_step(context: StepContext, step: Step, folder: Path, facts: Mapping[str,
 def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack, figures: Figures) -> None:
     plan = context.plan
     began = time.monotonic_ns()
-    content = context.content[step.target, step.workload]
     folder = run.path / "raw" / "target"
     folder.mkdir()
-    target = stack.enter_context(open_target(plan.targets[step.target].model, content, folder))
+    opening = Opening(
+        folder,
+        context.content.get((step.target, step.workload)),
+        frozenset(path.resolve() for path in plan.header.destroy),
+        plan.workloads[step.workload].model.writes,
+        run.path / "raw" / "settings.jsonl",
+    )
+    target = stack.enter_context(open_target(plan.targets[step.target].model, opening))
     run.manifest["target"] |= target.describe()
     for text in target.warnings:
         run.event("warning", text=text)
@@ -154,7 +161,7 @@ def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack,
     watch.rest(max((2 * meter.interval for meter in plan.experiment.meter), default=0.0))
 
 
-def _drive(context: StepContext, step: Step, run: RunWriter, target: RunningTarget, watch: _Watch) -> None:
+def _drive(context: StepContext, step: Step, run: RunWriter, target: Running, watch: _Watch) -> None:
     """Run the workload on a thread of its own, so that this one can watch and answer Ctrl-C."""
     from iojoule._native import Progress
 
@@ -166,7 +173,7 @@ def _drive(context: StepContext, step: Step, run: RunWriter, target: RunningTarg
         try:
             prepared = context.prepared[step.workload]
             seed = context.plan.header.seed
-            outcome.append(workload.run(target.url, target.certificate, run.path, prepared, progress, seed))
+            outcome.append(workload.run(target, run.path, prepared, progress, seed))
         except BaseException as error:
             outcome.append(error)
 
@@ -206,7 +213,7 @@ class _Watch:
         context: StepContext,
         run: RunWriter,
         meters: MeterSet,
-        target: RunningTarget,
+        target: Running,
         figures: Figures,
         lock: threading.Lock,
     ) -> None:

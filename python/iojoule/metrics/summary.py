@@ -18,6 +18,7 @@ from .rates import concurrency, in_phase, was_issued
 
 ERRORS = (
     "connect", "timeout", "reset", "http_4xx", "http_5xx", "short_body", "client_stop", "dropped", "protocol", "io",
+    "short_io", "corrupt",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from iojoule.errors import HostError
+from iojoule.targets.base import Opening
 from iojoule.targets.certificate import self_signed
 from iojoule.targets.http import HttpTarget
 from iojoule.targets.ports import free_port, holder, require_free
@@ -113,12 +114,12 @@ class RunningTarget:
 
 
 @contextmanager
-def open_target(config: HttpTarget, content_dir: Path, folder: Path) -> Iterator[RunningTarget]:
-    """Bring the target up; it is torn down when the block is left. `folder` gets the server's configuration and logs.
+def open_http(config: HttpTarget, opening: Opening) -> Iterator[RunningTarget]:
+    """Bring the server up; it is stopped when the block is left. The folder gets its configuration and logs.
 
     HostError if it cannot come up. Call it from a thread that outlives the block (see `process`).
     """
-    running = _reach(config) if config.url is not None else _launch(config, content_dir, folder)
+    running = _reach(config) if config.url is not None else _launch(config, opening)
     try:
         yield running
     finally:
@@ -140,11 +141,10 @@ def _reach(config: HttpTarget) -> RunningTarget:
     return RunningTarget(config, url, warnings, server_header=header)
 
 
-def _launch(config: HttpTarget, content_dir: Path, folder: Path) -> RunningTarget:
-    content = content_dir.resolve()
-    if not content.is_dir():
-        raise HostError(f"there is no content directory {content}", missing=str(content))
-    folder = folder.resolve()
+def _launch(config: HttpTarget, opening: Opening) -> RunningTarget:
+    if opening.content is None or not opening.content.is_dir():
+        raise HostError(f"there is no content directory {opening.content}", missing=str(opening.content))
+    content, folder = opening.content.resolve(), opening.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     module, name = SERVERS[config.server or ""].split(":")
     make: Server = getattr(import_module(module), name)

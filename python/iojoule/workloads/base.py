@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 WORKLOADS = {
     "web_replay": "iojoule.workloads.web_replay:WebReplay",
     "web_closed": "iojoule.workloads.web_closed:WebClosed",
+    "block": "iojoule.workloads.block:Block",
 }
+
+STORAGE = frozenset({"device", "file", "directory", "loop", "null"})
+"""The kinds of target that block load drives."""
 
 
 class Limits(BaseModel):
@@ -36,18 +40,22 @@ class Workload(Protocol):
 
     name: str
     kind: str
+    drives: ClassVar[frozenset[str]]
+    """The kinds of target it can drive."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes what the target holds."""
 
     def prepare(self, folder: Path, seed: int) -> dict[str, Any]:
         """Make what every run of this workload needs under ``folder``, once; returns facts for the manifest.
-        ``objects`` in it is the objects table a content tree is made from."""
+        ``objects`` in it is the objects table a web server's content is made from."""
 
     def expected_s(self, prepared: Mapping[str, Any]) -> float | None:
         """How long a run will take, where that is known beforehand."""
 
-    def run(
-        self, url: str, ca: Path | None, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int
-    ) -> dict[str, Any]:
-        """Drive the target at ``url`` (trusting ``ca``) and record under ``run``; returns the engine's summary."""
+    def run(self, target: Any, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
+        """Drive the running target and record under ``run``; returns the engine's summary."""
 
 
 def text_of(path: Path | None) -> str | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -21,6 +21,8 @@ class WebClosed(BaseModel):
     """``[[workload]]`` with ``kind = "web_closed"``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    drives: ClassVar[frozenset[str]] = frozenset({"http"})
+    writes: ClassVar[bool] = False
 
     name: str
     kind: Literal["web_closed"]
@@ -58,13 +60,11 @@ class WebClosed(BaseModel):
     def expected_s(self, prepared: Mapping[str, Any]) -> float | None:
         return self.duration
 
-    def run(
-        self, url: str, ca: Path | None, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int
-    ) -> dict[str, Any]:
+    def run(self, target: Any, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
         from iojoule import _native
 
         config = {
-            "url": url,
+            "url": target.url,
             "objects": prepared["objects"],
             "connections": self.connections,
             "fetches": self.fetches,
@@ -75,7 +75,7 @@ class WebClosed(BaseModel):
             "seed": seed,
             "timeout_ns": round(self.timeout * 1e9),
             "threads": self.threads,
-            "tls": {"ca": text_of(self.ca or ca), "insecure": self.insecure},
+            "tls": {"ca": text_of(self.ca or target.certificate), "insecure": self.insecure},
             "run": str(run),
         }
         summary: dict[str, Any] = json.loads(_native.http_closed(json.dumps(config), progress))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -36,6 +36,8 @@ class WebReplay(BaseModel):
     """``[[workload]]`` with ``kind = "web_replay"``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    drives: ClassVar[frozenset[str]] = frozenset({"http"})
+    writes: ClassVar[bool] = False
 
     name: str
     kind: Literal["web_replay"]
@@ -107,15 +109,13 @@ class WebReplay(BaseModel):
     def expected_s(self, prepared: Mapping[str, Any]) -> float | None:
         return float(prepared["span_s"]) / float(prepared["speedup"])
 
-    def run(
-        self, url: str, ca: Path | None, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int
-    ) -> dict[str, Any]:
+    def run(self, target: Any, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
         from iojoule import _native
 
         speedup = prepared["speedup"]
         config = {
             "replay": prepared["replay"],
-            "url": url,
+            "url": target.url,
             "speedup": speedup,
             "warmup_ns": round(self.warmup * 1e9),
             "cooldown_ns": round(self.cooldown * 1e9),
@@ -127,7 +127,7 @@ class WebReplay(BaseModel):
             "drain_ns": round(self.drain * 1e9),
             "threads": self.threads,
             "host": self.host,
-            "tls": {"ca": text_of(self.ca or ca), "insecure": self.insecure},
+            "tls": {"ca": text_of(self.ca or target.certificate), "insecure": self.insecure},
             "run": str(run),
         }
         summary: dict[str, Any] = json.loads(_native.http_replay(json.dumps(config), progress))

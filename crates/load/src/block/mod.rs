@@ -1,0 +1,25 @@
+//! Block load: reads, writes and trims against block devices and files, timed exactly.
+//!
+//! 1. [`BlockConfig`] says what to do; [`block`] does it and returns a [`BlockSummary`].
+//! 2. What comes next is said by a `source`: synthetic (`synthetic`: `pattern`, `mix`, `arrivals`) or a trace
+//!    (`replay`: read ahead by a thread of its own, `remap`ped onto the target).
+//! 3. An `engine` thread takes each request from its source when it is due and hands it to a `backend`: the kernel's
+//!    ring (`ring`), threads (`threads`) or nothing (`null`).
+//! 4. What is written comes from `content`; what must be read again unharmed is stamped and checked by `verify`.
+
+mod arrivals;
+mod config;
+mod content;
+mod engine;
+mod mix;
+mod pattern;
+mod source;
+mod summary;
+mod verify;
+
+pub use config::{
+    Arrivals, AtCap, Band, BlockConfig, Content, Engine, FileSpec, Flush, Mix, Pattern, Region, Remap, ReplayLoad,
+    SizeShare, SyntheticLoad, TargetSpec, VerifySpec, Work,
+};
+pub use engine::block;
+pub use summary::BlockSummary;

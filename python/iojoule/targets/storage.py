@@ -1,0 +1,45 @@
+"""Storage while it is measured: block devices and files, as block load drives them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class Storage:
+    """Open storage. ``paths`` are what is driven, in order; none on the null target. ``settings`` are what was found in
+    force on the device (scheduler, read-ahead, write cache)."""
+
+    name: str
+    kind: str
+    paths: list[Path]
+    size_bytes: int
+    logical_block_bytes: int
+    warnings: list[str] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    pid: int | None = None
+
+    def alive(self) -> bool:
+        return all(os.access(path, os.F_OK) for path in self.paths)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "paths": [str(path) for path in self.paths],
+            "size_bytes": self.size_bytes,
+            "logical_block_bytes": self.logical_block_bytes,
+            "settings": self.settings,
+            **self.facts,
+        }
+
+    def native(self, *, direct: bool, writable: bool) -> dict[str, Any]:
+        """The ``target`` of the native block load."""
+        if self.kind == "null":
+            return {"kind": "null", "bytes": self.size_bytes}
+        files = [{"path": str(path)} for path in self.paths]
+        return {"kind": "files", "files": files, "direct": direct, "writable": writable}
