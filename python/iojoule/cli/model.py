@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from iojoule.cli.model_amdahl import amdahl
 from iojoule.cli.model_depth import queue_depth
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Round(StrEnum):
     ARGMIN = "argmin"
 
 
+app.command("amdahl")(amdahl)
 app.command("queue-depth")(queue_depth)
 
 

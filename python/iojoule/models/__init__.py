@@ -2,5 +2,5 @@
 
 1. `sr_array`: latency and throughput of an SR-Array, and the configuration to choose.
 2. `amdahl`, `usl`: rate and response over queue depth; `little`: an audit of both; `power`: watts over queue depth;
-   all fitted by `regression`.
+   `inverted`: the printed form that has the wrong limit; all fitted by `regression`.
 """

@@ -1,8 +1,8 @@
 """Amdahl's law over queue depth: the time per completed request is ``T(Q) = 1/X(Q) = a + b/Q``.
 
 By Little's law the response is then a straight line, ``R(Q) = Q/X = aQ + b``: a is the demand at the bottleneck and
-``1/a`` the highest rate, a + b the response at depth 1. Issa and Figueira state the law for latency itself
-(:func:`inverted`), which has the wrong limit.
+``1/a`` the highest rate, a + b the response at depth 1. Issa and Kassem, who brought the law to disks, fit another form
+(:mod:`.inverted`), which has the wrong limit.
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ from .regression import Fit, Weights, fit, leave_one_out, mape, points, weigh
 
 @dataclass(frozen=True)
 class Prediction:
-    """Rate (1/s) and response (ms) at one depth, with the standard uncertainty of each (None without a residual)."""
+    """Rate (1/s) and response (ms) at one depth, with the standard uncertainty of each (None without a residual).
+
+    ``interval_per_s`` is the 95 % interval of the rate; its upper end is None where the law does not exclude that a
+    request takes no time.
+    """
 
     q: float
     throughput_per_s: float
     response_ms: float
     u_throughput_per_s: float | None
     u_response_ms: float | None
+    interval_per_s: tuple[float, float | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -55,14 +60,40 @@ class Amdahl:
     def predict(self, q: float) -> Prediction:
         """Rate and response at depth ``q``, measured or not."""
         t = self.a_ms + self.b_ms / q
-        u_t = self.fit.uncertainty((1.0, 1.0 / q))
-        return Prediction(
-            q, 1000.0 / t, q * t, None if u_t is None else 1000.0 * u_t / t**2, None if u_t is None else q * u_t
-        )
+        u_t, half = self.fit.uncertainty((1.0, 1.0 / q)), self.fit.half((1.0, 1.0 / q))
+        if u_t is None or half is None:
+            return Prediction(q, 1000.0 / t, q * t, None, None)
+        return Prediction(q, 1000.0 / t, q * t, 1000.0 * u_t / t**2, q * u_t, _of_time(t, half))
+
+    @property
+    def a_half_ms(self) -> float | None:
+        """Half-width of the 95 % interval of a."""
+        return self.fit.half((1.0, 0.0))
+
+    @property
+    def b_half_ms(self) -> float | None:
+        """Half-width of the 95 % interval of b."""
+        return self.fit.half((0.0, 1.0))
+
+    @property
+    def x_max_interval_per_s(self) -> tuple[float, float | None] | None:
+        """95 % interval of the highest rate; its upper end is None where a could be 0."""
+        half = self.a_half_ms
+        return None if half is None else _of_time(self.a_ms, half)
+
+    @property
+    def knee_half(self) -> float | None:
+        """Half-width of the 95 % interval of the knee, to first order in the errors of a and b."""
+        return self.fit.half((-self.b_ms / self.a_ms**2, 1.0 / self.a_ms))
+
+
+def _of_time(t_ms: float, half_ms: float) -> tuple[float, float | None]:
+    """Interval of a rate from that of its time."""
+    return 1000.0 / (t_ms + half_ms), 1000.0 / (t_ms - half_ms) if half_ms < t_ms else None
 
 
 def two_point(q: Sequence[float], x_per_s: Sequence[float]) -> Amdahl:
-    """The law through exactly two points (Eqs. 4 and 5 of Issa and Figueira). ValueError where it has no asymptote."""
+    """The law through exactly two points (Eqs. 4 and 5 of Issa and Kassem). ValueError where it has no asymptote."""
     if len(q) != 2:
         raise ValueError(f"two points are needed, {len(q)} were given")
     return _checked(q, x_per_s, "equal", leave_out=False)
@@ -75,15 +106,6 @@ def least_squares(q: Sequence[float], x_per_s: Sequence[float], weights: Weights
     lets the slow, shallow depths decide. ValueError where the depths do not determine the law or it has no asymptote.
     """
     return _checked(q, x_per_s, weights, leave_out=True)
-
-
-def inverted(a: float, b: float, q: float) -> float:
-    """Latency (ms) by the printed form ``1/latency = a + b/Q``.
-
-    It fits measured points and fails beyond them: with ``X = Q/latency = aQ + b`` the rate grows without bound, which
-    no device does. Kept under its own name to reproduce what was printed.
-    """
-    return 1.0 / (a + b / q)
 
 
 def _checked(q: Sequence[float], x_per_s: Sequence[float], weights: Weights, *, leave_out: bool) -> Amdahl:

@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from iojoule.metrics.uncertainty import t_quantile
+
 Array = npt.NDArray[np.float64]
 Weights = Literal["equal", "relative"]
 """relative: 1/y², equal relative errors, as a rate measured to some per cent has; equal: large values decide."""
@@ -20,6 +22,8 @@ class Fit:
 
     coefficients: Array
     covariance: Array | None
+    degrees: int = 0
+    """Points beyond those the coefficients use up: degrees of freedom of every interval."""
 
     def uncertainty(self, row: Sequence[float]) -> float | None:
         """Standard uncertainty of the fitted value at one row of a design."""
@@ -27,6 +31,11 @@ class Fit:
             return None
         at = np.asarray(row, dtype=float)
         return float(np.sqrt(max(0.0, at @ self.covariance @ at)))
+
+    def half(self, row: Sequence[float], confidence: float = 0.95) -> float | None:
+        """Half-width of the Student-t interval of the fitted value at one row of a design."""
+        u = self.uncertainty(row)
+        return None if u is None else t_quantile((1 + confidence) / 2, self.degrees) * u
 
 
 def points(at: Sequence[float], values: Sequence[float], what: tuple[str, str], *, least: int) -> tuple[Array, Array]:
@@ -54,7 +63,7 @@ def fit(design: Array, y: Array, w: Array) -> Fit:
     if spare < 1:
         return Fit(coefficients, None)
     variance = float(np.sum(w * (y - design @ coefficients) ** 2)) / spare
-    return Fit(coefficients, np.linalg.inv(normal) * variance)
+    return Fit(coefficients, np.linalg.inv(normal) * variance, spare)
 
 
 def mape(design: Array, y: Array, coefficients: Array) -> float:
@@ -63,11 +72,16 @@ def mape(design: Array, y: Array, coefficients: Array) -> float:
 
 
 def leave_one_out(design: Array, y: Array, w: Array) -> float | None:
-    """Mean absolute error (%) of each point predicted from all the others; None where one cannot be left out."""
-    errors = []
-    for i in range(y.size):
-        keep = np.arange(y.size) != i
+    """Mean absolute error (%) of each place predicted from all the others; None where one cannot be left out.
+
+    Repeats of a place leave together: what was measured there must not predict it.
+    """
+    _, place = np.unique(design, axis=0, return_inverse=True)
+    errors: list[float] = []
+    for i in range(int(place.max()) + 1):
+        keep = place.ravel() != i
         if np.linalg.matrix_rank(design[keep]) < design.shape[1]:
             return None
-        errors.append(mape(design[i : i + 1], y[i : i + 1], fit(design[keep], y[keep], w[keep]).coefficients))
+        coefficients = fit(design[keep], y[keep], w[keep]).coefficients
+        errors += [mape(design[~keep], y[~keep], coefficients)] * int((~keep).sum())
     return float(np.mean(errors))

@@ -1,0 +1,227 @@
+"""``iojoule model amdahl``: the laws over queue depth through a table of measurements, with what they leave uncertain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from iojoule.cli.model_depth import Weigh
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from iojoule.models.laws import Laws, Point
+
+
+def amdahl(
+    file: Annotated[Path, typer.Argument(help="CSV with queue_depth, iops and, if measured, watts and latency_ms.")],
+    predict: Annotated[list[float] | None, typer.Option(help="Depth to predict (repeatable).")] = None,
+    weights: Annotated[
+        Weigh, typer.Option(help="relative: errors are shares of what was measured; equal: shallow depths decide.")
+    ] = Weigh.RELATIVE,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Amdahl's law over queue depth, 1/IOPS = a + b/Q, with 95 % intervals and predictions; with watts, IOPS/W too.
+
+    Two rows give the law through both, more a least-squares fit in which repeats of a depth count as often as they
+    stand there. Depth 0 with watts is idle.
+
+    Example:  iojoule model amdahl sweep.csv --predict 64
+    """
+    from iojoule.cli import console
+    from iojoule.cli.model_points import read_points
+    from iojoule.errors import ConfigError
+    from iojoule.models import laws
+
+    points = read_points(file)
+    if predict and min(predict) <= 0:
+        raise ConfigError("a depth is above 0", key="--predict", value=min(predict))
+    try:
+        found = laws.fit(points, weights.value)
+    except ValueError as error:
+        raise ConfigError(str(error), file=file) from None
+    answer = document(found, points, predict or ())
+    if json:
+        console.document(answer)
+    else:
+        print(text(answer))
+
+
+def document(found: Laws, points: Sequence[Point], predict: Sequence[float]) -> dict[str, Any]:
+    """The answer as one document. Intervals are of 95 %; an end that is null has no bound."""
+    law = found.law
+    loaded = [one for one in points if one.queue_depth > 0]
+    depths = sorted({one.queue_depth for one in loaded} | set(predict))
+    latencies = [one for one in loaded if one.latency_ms]
+    return {
+        "a_ms": law.a_ms,
+        "b_ms": law.b_ms,
+        "x_max_iops": law.x_max_per_s,
+        "knee": law.knee_q,
+        "mape": law.mape_pct,
+        "leave_one_out": law.leave_one_out_pct,
+        "r_squared": law.r_squared,
+        "serial_fraction": law.serial_fraction,
+        "method": "two_point" if found.two_point else "least_squares",
+        "points": len(loaded),
+        "intervals": {
+            "a_ms": _around(law.a_ms, law.a_half_ms),
+            "b_ms": _around(law.b_ms, law.b_half_ms),
+            "x_max_iops": law.x_max_interval_per_s,
+            "knee": _around(law.knee_q, law.knee_half),
+        },
+        "predictions": [_prediction(found, depth, loaded) for depth in depths],
+        "usl": _usl(found),
+        "power": _power(found),
+        "little": [_audit(one) for one in latencies] or None,
+        "inverted": _inverted(latencies or [_by_little(one) for one in loaded], depths),
+    }
+
+
+def _around(value: float, half: float | None) -> list[float] | None:
+    return None if half is None else [value - half, value + half]
+
+
+def _prediction(found: Laws, depth: float, points: Sequence[Point]) -> dict[str, Any]:
+    said = found.law.predict(depth)
+    there = [one.iops for one in points if one.queue_depth == depth]
+    mean = sum(there) / len(there) if there else None
+    row: dict[str, Any] = {
+        "queue_depth": depth,
+        "iops": said.throughput_per_s,
+        "iops_interval": said.interval_per_s,
+        "latency_ms": said.response_ms,
+        "measured_iops": mean,
+        "error_pct": None if mean is None else 100 * (said.throughput_per_s / mean - 1),
+    }
+    if found.usl is not None:
+        row["usl_iops"] = found.usl.throughput_per_s(depth)
+    if found.power is not None:
+        power = found.power.efficiency(depth)
+        row |= {
+            "watts": power.watts,
+            "watts_interval": _around(power.watts, power.half_watts),
+            "iops_per_w": power.iops_per_w,
+            "iops_per_w_interval": _around(power.iops_per_w, power.half_iops_per_w),
+        }
+    return row
+
+
+def _usl(found: Laws) -> dict[str, Any] | None:
+    law = found.usl
+    if law is None:
+        return None
+    return {
+        "gamma_iops": law.gamma_per_s,
+        "alpha": law.alpha,
+        "beta": law.beta,
+        "peak": law.peak_n,
+        "beta_held_at_0": law.clamped,
+        "mape": law.mape_pct,
+    }
+
+
+def _power(found: Laws) -> dict[str, Any] | None:
+    law = found.power
+    if law is None:
+        return None
+    return {
+        "idle_w": law.idle_w,
+        "idle_w_interval": _around(law.idle_w, law.fit.half((1.0, 0.0))),
+        "delta_w": law.delta_w,
+        "delta_w_interval": _around(law.delta_w, law.fit.half((0.0, 1.0))),
+        "leave_one_out": law.leave_one_out_pct,
+        "held_back_iops_per_w": found.held_back_pct,
+        "held_back": [
+            {"queue_depth": one.q, "measured": one.measured, "predicted": one.predicted, "error_pct": one.error_pct}
+            for one in found.held_back
+        ],
+    }
+
+
+def _audit(point: Point) -> dict[str, Any]:
+    from iojoule.models.little import audit
+
+    said = audit(point.iops, point.latency_ms or 0.0, point.queue_depth)
+    return {
+        "queue_depth": point.queue_depth,
+        "outstanding": said.outstanding,
+        "deviation_pct": said.deviation_pct,
+        "holds": said.holds,
+    }
+
+
+def _by_little(point: Point) -> Point:
+    from dataclasses import replace
+
+    return replace(point, latency_ms=1000 * point.queue_depth / point.iops)
+
+
+def _inverted(points: Sequence[Point], depths: Sequence[float]) -> dict[str, Any] | None:
+    """The printed form beside the law, and why it is not used."""
+    from iojoule.models import inverted
+
+    if len({one.queue_depth for one in points}) < 2:
+        return None
+    form = inverted.fit([one.queue_depth for one in points], [one.latency_ms or 0.0 for one in points])
+    return {
+        "form": "1/latency = c + d/Q",
+        "c_per_ms": form.c_per_ms,
+        "d_per_ms": form.d_per_ms,
+        "limit_ms": form.limit_ms,
+        "mape": form.mape_pct,
+        "reason": inverted.REASON,
+        "predictions": [
+            {"queue_depth": q, "latency_ms": form.latency_ms(q), "iops": form.throughput_per_s(q)} for q in depths
+        ],
+    }
+
+
+def text(answer: dict[str, Any]) -> str:
+    """The answer for people."""
+    around = answer["intervals"]
+    lines = [
+        f"1/IOPS = a + b/Q: a = {answer['a_ms']:.4g}{_pm(answer['a_ms'], around['a_ms'])} ms, "
+        f"b = {answer['b_ms']:.4g}{_pm(answer['b_ms'], around['b_ms'])} ms",
+        f"at most {answer['x_max_iops']:.4g} IOPS{_range(around['x_max_iops'])}, knee at depth {answer['knee']:.3g}; "
+        f"fits to {answer['mape']:.2g} %"
+        + ("" if answer["leave_one_out"] is None else f", depths left out to {answer['leave_one_out']:.2g} %"),
+    ]
+    if (usl := answer["usl"]) is not None:
+        beta = "beta held at 0" if usl["beta_held_at_0"] else f"beta {usl['beta']:.3g}"
+        lines.append(f"scalability: gamma {usl['gamma_iops']:.4g} IOPS, alpha {usl['alpha']:.3g}, {beta}")
+    if (power := answer["power"]) is not None:
+        held = power["held_back_iops_per_w"]
+        lines.append(
+            f"P = {power['idle_w']:.4g} W + {power['delta_w']:.3g} W x IOPS/{answer['x_max_iops']:.4g}"
+            + ("" if held is None else f"; IOPS/W of depths left out to {held:.2g} %")
+        )
+    watts = power is not None
+    lines.append(
+        f"{'depth':>7}{'measured':>11}{'IOPS':>11}{'95 %':>22}{'latency ms':>13}"
+        + (f"{'W':>9}{'IOPS/W':>10}" if watts else "")
+    )
+    for row in answer["predictions"]:
+        measured = "–" if row["measured_iops"] is None else f"{row['measured_iops']:.1f}"
+        line = f"{row['queue_depth']:7g}{measured:>11}{row['iops']:11.1f}{_range(row['iops_interval']):>22}"
+        line += f"{row['latency_ms']:13.3f}"
+        if watts:
+            line += f"{row['watts']:9.2f}{row['iops_per_w']:10.3f}"
+            line += _pm(row["iops_per_w"], row["iops_per_w_interval"])
+        lines.append(line)
+    broken = [f"{row['queue_depth']:g}" for row in answer["little"] or () if not row["holds"]]
+    if broken:
+        lines.append(f"N = X R fails at depth {', '.join(broken)}: rate and latency there cannot both be right")
+    return "\n".join(lines)
+
+
+def _pm(value: float, interval: list[float] | None) -> str:
+    return "" if interval is None else f" ± {interval[1] - value:.2g}"
+
+
+def _range(interval: tuple[float, float | None] | None) -> str:
+    if interval is None:
+        return ""
+    return f" ({interval[0]:.4g} to {'no bound' if interval[1] is None else f'{interval[1]:.4g}'})"
