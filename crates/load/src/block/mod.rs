@@ -13,8 +13,10 @@ mod content;
 mod engine;
 mod mix;
 mod pattern;
+mod replay;
 mod source;
 mod summary;
+mod target;
 mod verify;
 
 pub use config::{

@@ -2,6 +2,8 @@
 
 use iojoule_record::Op;
 
+use crate::LoadError;
+
 /// A request before it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Io {
@@ -34,6 +36,28 @@ pub(crate) enum Next {
 
 /// One engine thread's requests, in planned order.
 pub(crate) trait Source {
-    /// The next request that is due by `now` (host time).
+    /// The next request that is due by `now` (host time). It is not asked again before that request has found a place
+    /// among the outstanding ones, save where the policy at the cap is to drop or to stop.
     fn next(&mut self, now: i64) -> Next;
+
+    /// A request that was taken from here has come back; `fine` where all of it was done.
+    fn done(&mut self, _io: &Io, _fine: bool) {}
+
+    /// The load is over: what was not played, or why the requests ended before their time.
+    fn finish(self) -> Result<Remains, LoadError>
+    where
+        Self: Sized,
+    {
+        Ok(Remains::default())
+    }
+}
+
+/// What a source still held when the load ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Remains {
+    /// Planned, and not due when the load was ended.
+    pub unplayed: u64,
+    /// Left out because writing was not allowed.
+    pub left_out: u64,
+    pub warnings: Vec<String>,
 }
