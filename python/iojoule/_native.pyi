@@ -69,6 +69,10 @@ class Progress:
     def stop(self, now: bool = False) -> None:
         """End the load: after what is in flight, or now, recording that as `client_stop`."""
 
+    @property
+    def stopping(self) -> bool:
+        """Whether an end was asked for; for loads that another program makes."""
+
     def measure(self, from_ns: int) -> None:
         """Begin the phase `measure` of a load that waits to be told, at this host time."""
 

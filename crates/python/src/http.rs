@@ -66,6 +66,12 @@ impl Progress {
         self.control.ask(if now { Wish::Now } else { Wish::Finish });
     }
 
+    /// Whether an end was asked for; for loads that another program makes.
+    #[getter]
+    fn stopping(&self) -> bool {
+        self.control.wish() != Wish::Run
+    }
+
     /// Begin the phase `measure` of a load that waits to be told; at this host time.
     fn measure(&self, from_ns: i64) {
         self.control.measure(from_ns);
