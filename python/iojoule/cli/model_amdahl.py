@@ -1,4 +1,4 @@
-"""``iojoule model amdahl``: the laws over queue depth through a table of measurements, with what they leave uncertain."""
+"""``iojoule model amdahl``: the laws over queue depth through a table of measurements, with what they leave open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All laws over queue depth through the same measured points: what `iojoule model amdahl` and the report say of a sweep."""
+"""All laws over queue depth through the same points: what `iojoule model amdahl` and the report say of a sweep."""
 
 from __future__ import annotations
 
