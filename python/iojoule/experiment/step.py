@@ -15,6 +15,7 @@ from typing import Any
 
 from iojoule.errors import HostError, IojouleError, RunFailed
 from iojoule.experiment.plan import Plan, Step
+from iojoule.experiment.processor import ProcessorTime
 from iojoule.meters.base import Reading
 from iojoule.meters.supervisor import MeterSet
 from iojoule.store.schema import READINGS
@@ -181,9 +182,12 @@ def _drive(context: StepContext, step: Step, run: RunWriter, target: Running, wa
     thread = threading.Thread(target=work, name="workload")
     thread.start()
     stopped = False
+    processor = ProcessorTime()
     try:
         while thread.is_alive():
-            watch.tick(progress.snapshot())
+            snapshot = progress.snapshot()
+            processor.see(snapshot["phase"])
+            watch.tick(snapshot)
             if context.brake.now and not stopped:
                 progress.stop(True)
                 stopped = True
@@ -193,6 +197,7 @@ def _drive(context: StepContext, step: Step, run: RunWriter, target: Running, wa
         progress.stop(True)
         thread.join()
     run.event("workload", edge="end")
+    run.manifest["processor"] = processor.describe()
     result = outcome[0]
     if isinstance(result, BaseException):
         raise result if isinstance(result, IojouleError) else RunFailed(str(result), folder=run.path) from result
