@@ -17,6 +17,7 @@ WORKLOADS = {
     "web_replay": "iojoule.workloads.web_replay:WebReplay",
     "web_closed": "iojoule.workloads.web_closed:WebClosed",
     "block": "iojoule.workloads.block:Block",
+    "fio": "iojoule.workloads.fio.load:Fio",
 }
 
 STORAGE = frozenset({"device", "file", "directory", "loop", "null"})
