@@ -19,7 +19,8 @@ def app(
 ) -> int:
     """Say whether each run kept its plan and has its energy; exits 1 if one did not.
 
-    Looked at: the run's end, its tables' hashes, stretch and lateness against the limits, coverage of every meter.
+    Looked at: the run's end, its tables' hashes, stretch and lateness against the limits, coverage of every meter; of
+    block load errors, corrupt blocks, the steady state and Little's law.
 
     Example:  iojoule check runs/20260101T120000Z_web_1a2b3c
     """
@@ -55,8 +56,9 @@ def findings(run: RunData, changed: list[str]) -> Iterator[Finding]:
         yield Finding("fail", f"the run did not reach its end ({run.status})")
     for table in changed:
         yield Finding("fail", f"{table} is not what the run wrote: its hash differs")
-    yield from findings_of(run)
-    for metric in metrics_of(run):
+    metrics = metrics_of(run)
+    yield from findings_of(run, metrics=metrics)
+    for metric in metrics:
         if metric.name == "energy" and metric.value is None:
             yield Finding("fail", f"no energy of {metric.scope or 'the run'}: {metric.note}")
     for event in run.events:

@@ -16,9 +16,17 @@ from .metric import Difference, Estimate, Metric
 from .uncertainty import t_interval, t_quantile
 
 HIGHER_IS_BETTER = frozenset(
-    {"requests", "success_share", "requests_per_s", "throughput", "requests_per_j", "mb_per_j"}
-)
-NEUTRAL = frozenset({"concurrency_mean", "concurrency_max", "duration", "bytes", "idle_power"})
+    {
+        "requests", "success_share", "requests_per_s", "throughput", "requests_per_j", "mb_per_j", "iops",
+        "iops_per_w", "mb_per_j_above_idle", "iops_per_w_above_idle",
+    }
+)  # fmt: skip
+NEUTRAL = frozenset(
+    {
+        "concurrency_mean", "concurrency_max", "duration", "bytes", "idle_power", "idle_power_before",
+        "idle_power_after", "little_outstanding", "little_deviation",
+    }
+)  # fmt: skip
 
 
 def campaign_metrics(runs: Iterable[Sequence[Metric]]) -> list[Estimate]:

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from .block import block_metrics, efficiencies
+from .cell import Cell
 from .channels import Channel, Series, channels, scopes, series
 from .efficiency import efficiency
 from .energy import Energy, above_idle, energies, total
 from .fidelity import fidelity
+from .idle import idle_spans, together
 from .latency import MEASURES, ORIGINS, codes, column, percentiles, succeeded, times_ms
 from .metric import Limits, Metric, Span
 from .rates import concurrency, in_phase, was_issued
@@ -30,42 +33,56 @@ def run_metrics(
     limits: Limits | Mapping[str, float] | None = None,
     *,
     phase: str = "measure",
+    manifest: Mapping[str, Any] | None = None,
 ) -> list[Metric]:
     """Metrics of `phase` of one run.
 
     `requests` needs the columns `rates.COLUMNS`, `readings` all of its columns; `meters` are the descriptions of the
-    manifest. Without a span for `phase` there are no rates and no energy, only what the requests say.
+    manifest. Without a span for `phase` there are no rates and no energy, only what the requests say. Where the
+    `manifest` says that storage was driven, the metrics are those of block load, and the columns `block.COLUMNS` do.
     """
     limit = limits if isinstance(limits, Limits) else Limits.of(limits)
     rows = in_phase(requests, phase)
     span = next((one for one in phases if one.name == phase), None)
-    idle = next((one for one in phases if one.name == "idle"), None)
-    found = request_metrics(rows, span) + latency_metrics(rows) + fidelity_metrics(rows, limit)
+    cell = Cell.of(manifest or {})
+    if cell is None:
+        found = request_metrics(rows, span) + latency_metrics(rows) + fidelity_metrics(rows, limit)
+    else:
+        found = success_metrics(rows) + block_metrics(rows, span, cell, manifest or {})
+        # A closed loop has no plan: its requests are due when they are issued.
+        found += [] if cell.closed else fidelity_metrics(rows, limit)
     if readings is not None and span is not None:
         fine = succeeded(rows)
-        megabytes = float(np.asarray(rows["bytes"].to_numpy(), dtype=np.float64)[fine].sum()) / 1e6
-        found += energy_metrics(readings, meters, span, idle, int(fine.sum()), megabytes)
+        megabytes = float(np.sum(rows["bytes"].to_numpy(), where=fine, dtype=np.float64)) / 1e6
+        rate = next((one for one in found if one.name == "iops" and not one.scope), None)
+        served = int(np.count_nonzero(fine)) if rate is None else round((rate.value or 0.0) * span.seconds)
+        found += energy_metrics(readings, meters, span, idle_spans(phases), served, megabytes, rate)
     return found
 
 
-def request_metrics(rows: pa.Table, span: Span | None) -> list[Metric]:
-    """Counts, success share with its reasons, rates and concurrency."""
-    fine = succeeded(rows)
-    total_rows, good = len(fine), int(fine.sum())
-    size = float(np.asarray(rows["bytes"].to_numpy(), dtype=np.float64).sum())
+def success_metrics(rows: pa.Table) -> list[Metric]:
+    """Counts, and the share that succeeded with the reasons of the others."""
+    total_rows, good = len(rows), int(np.count_nonzero(succeeded(rows)))
     reasons = np.bincount(codes(rows["error"], ERRORS) + 1, minlength=len(ERRORS) + 1)[1:]
     said = ", ".join(f"{name} {count}" for name, count in zip(ERRORS, reasons, strict=True) if count)
     found = [
         Metric("requests", float(total_rows), "1", u=0.0),
         Metric("success_share", 100 * good / total_rows if total_rows else None, "%", u=0.0, note=said),
     ]
-    found += [
+    return found + [
         Metric("errors", float(count), "1", scope=name, u=0.0)
         for name, count in zip(ERRORS, reasons, strict=True)
         if count
     ]
+
+
+def request_metrics(rows: pa.Table, span: Span | None) -> list[Metric]:
+    """Counts, success share with its reasons, rates and concurrency."""
+    found = success_metrics(rows)
     if span is None or span.seconds <= 0:
         return found
+    good = int(np.count_nonzero(succeeded(rows)))
+    size = float(np.sum(rows["bytes"].to_numpy(), dtype=np.float64))
     issued = was_issued(rows)
     at = np.array([span.start_ns, span.end_ns], dtype=np.int64)
     mean, greatest = concurrency(column(rows, "issued_ns")[issued], column(rows, "done_ns")[issued], at)
@@ -81,7 +98,7 @@ def request_metrics(rows: pa.Table, span: Span | None) -> list[Metric]:
 
 def latency_metrics(rows: pa.Table) -> list[Metric]:
     """Latency and completion time from planned and from issued, of successful requests, in ms."""
-    failed = len(rows) - int(succeeded(rows).sum())
+    failed = len(rows) - int(np.count_nonzero(succeeded(rows)))
     note = f"{failed} failed requests are not in it" if failed else ""
     return [
         Metric(f"{measure}_from_{origin}_{name}", value, "ms", note=note)
@@ -107,25 +124,40 @@ def energy_metrics(
     readings: pa.Table,
     meters: Sequence[Mapping[str, Any]],
     span: Span,
-    idle: Span | None,
+    idle: Sequence[Span],
     requests: int,
     megabytes: float,
+    iops: Metric | None = None,
 ) -> list[Metric]:
-    """Energy, mean power, idle power, energy above idle and efficiencies of every channel and every declared total."""
+    """Energy, mean power, idle power, energy above idle and efficiencies of every channel and every declared total.
+
+    `iops` is the rate of a block run, whose efficiencies have other names and are given above idle, too.
+    """
     described = channels(meters)
     read = series(readings, described)
-    resting = energies(read.values(), idle, {}) if idle is not None and idle.seconds > 0 else {}
-    idle_w = {name: one.mean_w for name, one in resting.items() if one.mean_w is not None}
+    resting = [energies(read.values(), one, {}) for one in idle]
+    rest_of = {name: together([one[name] for one in resting]) for name in read} if resting else {}
+    idle_w = {name: one.mean_w for name, one in rest_of.items() if one.mean_w is not None}
     active = energies(read.values(), span, idle_w)
     found: list[Metric] = []
     for scope, boundary, parts in scopes(described):
         energy = total(scope, boundary, [(part, active[part.name]) for part in parts])
-        found += _of_energy(energy, scope)
+        whole = _of_energy(energy, scope)
+        found += whole
+        above: list[Metric] = []
         if resting:
-            rest = total(scope, boundary, [(part, resting[part.name]) for part in parts])
-            found += _of_idle(energy, rest, scope)
-        if scope in ("system", "drives"):
+            rests = [total(scope, boundary, [(part, one[part.name]) for part in parts]) for one in resting]
+            above = _of_idle(energy, together(rests), scope)
+            found += above + (_before_and_after(rests, scope) if len(rests) > 1 else [])
+        if scope not in ("system", "drives"):
+            continue
+        if iops is None:
             found += efficiency(requests, megabytes, energy, scope)
+            continue
+        found += efficiencies(iops, megabytes, requests, whole[0])
+        for net in above:
+            if net.name == "energy_above_idle":
+                found += efficiencies(iops, megabytes, requests, net, "_above_idle")
     for channel in described:
         found += _of_energy(active[channel.name], f"channel:{channel.name}")
     return found
@@ -144,13 +176,22 @@ def _of_idle(active: Energy, rest: Energy, scope: str) -> list[Metric]:
     net = above_idle(active, rest)
     note = net.note or "E − P_idle·T"
     resting = Metric("idle_energy", rest.joules, "J", scope, rest.u, budget=rest.budget, boundary=rest.boundary)
+    above = Metric(
+        "energy_above_idle", net.joules, "J", scope, net.u if net.quotable else None,
+        budget=net.budget, boundary=net.boundary, note=note,
+    )  # fmt: skip
+    return [_per_second(resting, rest, "idle_power"), above, _per_second(above, net, "power_above_idle")]
+
+
+def _before_and_after(rests: Sequence[Energy], scope: str) -> list[Metric]:
+    """Idle power of the first and the last idle phase."""
+    named = (("idle_power_before", rests[0]), ("idle_power_after", rests[-1]))
     return [
-        _per_second(resting, rest, "idle_power"),
-        Metric(
-            "energy_above_idle", net.joules, "J", scope, net.u if net.quotable else None,
-            budget=net.budget, boundary=net.boundary, note=note,
-        ),
-    ]  # fmt: skip
+        _per_second(
+            Metric("idle_energy", one.joules, "J", scope, one.u, budget=one.budget, boundary=one.boundary), one, name
+        )
+        for name, one in named
+    ]
 
 
 def _per_second(joule: Metric, energy: Energy, name: str) -> Metric:

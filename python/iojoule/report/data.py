@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from iojoule.metrics.cell import Cell
 from iojoule.metrics.metric import Limits, Span
 from iojoule.store.reader import RunFolder, open_campaign
 
@@ -48,6 +49,11 @@ class RunData:
     @property
     def limits(self) -> Limits:
         return Limits.of(self.manifest.get("limits"))
+
+    @property
+    def cell(self) -> Cell | None:
+        """What a run of block load was asked for; None for every other run."""
+        return Cell.of(self.manifest)
 
     @property
     def simulated(self) -> bool:

@@ -142,7 +142,8 @@ def distribution(scenario: Scenario, name: str, measure: str, colour: Mapping[st
     for group in scenario.groups:
         paint = colour[group.target]
         for origin in ORIGINS:
-            curves = [one.cdfs[measure, origin] for one in group.runs if len(one.cdfs[measure, origin].ms)]
+            known = [one.cdfs[measure, origin] for one in group.runs if (measure, origin) in one.cdfs]
+            curves = [one for one in known if len(one.ms)]
             if not curves:
                 continue
             band = envelope(curves)

@@ -10,10 +10,11 @@ import pyarrow.parquet as pq
 
 from iojoule.metrics.metric import Span
 from iojoule.metrics.power import add, power_over_time
-from iojoule.metrics.rates import COLUMNS, intervals_table
+from iojoule.metrics.rates import intervals_table
 from iojoule.metrics.summary import channel_series
 
 from .data import RunData
+from .reduce import columns_of
 
 
 def intervals_of(run: RunData) -> pa.Table | None:
@@ -23,7 +24,7 @@ def intervals_of(run: RunData) -> pa.Table | None:
     """
     if not run.phases:
         return None
-    requests = run.requests(COLUMNS)
+    requests = run.requests(columns_of(run))
     # The last answers come in after the last phase, which ends with the plan.
     ends = [span.end_ns for span in run.phases]
     if requests.num_rows:

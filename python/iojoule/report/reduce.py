@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from iojoule.metrics import block
+from iojoule.metrics.block_verdict import block_verdict
 from iojoule.metrics.fidelity import fidelity, verdict
 from iojoule.metrics.latency import MEASURES, ORIGINS, Cdf, cdf, times_ms
 from iojoule.metrics.metric import Difference, Estimate, Finding, Metric, Span
@@ -79,18 +81,31 @@ class Scenario:
         return [(baseline, other, compare(baseline.estimates, other.estimates)) for other in others]
 
 
-def metrics_of(run: RunData) -> list[Metric]:
+def columns_of(run: RunData) -> Sequence[str]:
+    """The columns of `requests` that its metrics need."""
+    return COLUMNS if run.cell is None else block.COLUMNS
+
+
+def metrics_of(run: RunData, requests: pa.Table | None = None) -> list[Metric]:
     """The metrics of one run from its folder."""
-    return run_metrics(run.requests(COLUMNS), run.readings(), run.phases, run.meters, run.limits)
+    if requests is None:
+        requests = run.requests(columns_of(run))
+    return run_metrics(requests, run.readings(), run.phases, run.meters, run.limits, manifest=run.manifest)
 
 
-def findings_of(run: RunData, measured: pa.Table | None = None) -> list[Finding]:
-    """The fidelity verdict of one run, from the requests of its measure phase; what `iojoule check` looks at."""
+def findings_of(
+    run: RunData, measured: pa.Table | None = None, metrics: Sequence[Metric] | None = None
+) -> list[Finding]:
+    """The verdict on one run, from the requests of its measure phase; what `iojoule check` looks at."""
     if run.simulated:
         return [Finding("ok", "simulated: requests arrive exactly as planned; until issued they wait in queues")]
-    if measured is None:
-        measured = in_phase(run.requests(COLUMNS), "measure")
-    return verdict(fidelity(measured), run.limits)
+    cell = run.cell
+    if measured is None and (cell is None or not cell.closed or metrics is None):
+        measured = in_phase(run.requests(columns_of(run)), "measure")
+    plan = [] if measured is None or (cell and cell.closed) else verdict(fidelity(measured), run.limits)
+    if cell is None:
+        return plan
+    return block_verdict(cell, run.manifest, metrics_of(run) if metrics is None else metrics, plan)
 
 
 def interval_for(spans: Sequence[Span]) -> float:
@@ -102,15 +117,16 @@ def interval_for(spans: Sequence[Span]) -> float:
 
 def reduce_run(run: RunData, interval_s: float) -> RunResult:
     """Everything the page shows of one run."""
-    requests, readings = run.requests(COLUMNS), run.readings()
-    metrics = run_metrics(requests, readings, run.phases, run.meters, run.limits)
+    requests, readings = run.requests(columns_of(run)), run.readings()
+    metrics = metrics_of(run, requests)
     measured = in_phase(requests, "measure")
     cdfs = {
         (measure, origin): cdf(times_ms(measured, measure, origin), of_all=len(measured))
-        for measure in MEASURES
+        for measure, ended in MEASURES.items()
         for origin in ORIGINS
+        if ended in measured.column_names
     }
-    said = findings_of(run, measured)
+    said = findings_of(run, measured, metrics)
     main = run.phase("measure")
     shown = [span for span in run.phases if span.name in SHOWN]
     if main is None or main.seconds <= 0:
