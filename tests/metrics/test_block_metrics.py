@@ -1,5 +1,6 @@
 """Metrics and verdicts of block runs, on runs small enough to check by hand."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -205,8 +206,8 @@ def test_concurrency_counts_what_is_in_flight_at_each_instant(seed: int) -> None
     at = np.array([0, 50, 100, 230])
     mean, most = concurrency(issued, done, at)
     level = np.array([np.count_nonzero((issued <= t) & (done > t)) for t in range(230)])
-    assert mean == pytest.approx([level[a:b].mean() for a, b in zip(at[:-1], at[1:], strict=True)])
-    assert most.tolist() == [level[a:b].max() for a, b in zip(at[:-1], at[1:], strict=True)]
+    assert mean == pytest.approx([level[a:b].mean() for a, b in itertools.pairwise(at)])
+    assert most.tolist() == [level[a:b].max() for a, b in itertools.pairwise(at)]
 
 
 def test_a_metric_of_a_block_run_has_a_unit() -> None:

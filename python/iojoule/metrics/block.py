@@ -114,7 +114,7 @@ def _latencies(rows: pa.Table, fine: Mask, op: Codes) -> Iterator[Metric]:
 
 
 def _little(rows: pa.Table, span: Span, cell: Cell, op: Codes) -> Iterator[Metric]:
-    """N = X·R of everything issued, failed or not: it was in flight all the same. Only a closed loop promises a depth."""
+    """N = X·R of everything issued: what failed was in flight too. Only a closed loop promises a depth."""
     keep = was_issued(rows)
     count = int(np.count_nonzero(keep))
     if cell.outstanding is None or not count:
