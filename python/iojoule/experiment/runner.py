@@ -39,6 +39,7 @@ class Campaign:
     def run(self, *, resume: CampaignFolder | None = None, timeout_s: float | None = None) -> tuple[Path, int]:
         """Run every step that is still to be run; returns the campaign folder and the exit code."""
         plan = self.plan
+        self._warn_of_unrestored()
         facts = {"argv": sys.argv, "seed": plan.header.seed, "experiment": plan.header.name, **_host()}
         if resume is None:
             source = {"path": str(plan.source.path.resolve()), "settings": list(plan.source.settings)}
@@ -58,8 +59,28 @@ class Campaign:
             campaign.manifest["error"] = error.to_json()["error"]
             raise
         finally:
+            self._remove_made(campaign.path / "targets")
             campaign.close(self.status, code)
         return campaign.path, code
+
+    def _remove_made(self, shared: Path) -> None:
+        """Remove the files that targets made for this campaign."""
+        from iojoule.targets.made import remove_made
+
+        for outcome in remove_made(shared):
+            if outcome.result == "failed":
+                self.note(f"warning: {outcome.what} could not be removed: {outcome.text}")
+
+    def _warn_of_unrestored(self) -> None:
+        """Say so where an earlier campaign was killed before it put back what it had changed."""
+        from iojoule.host.restore import pending
+
+        if changes := pending([self.plan.header.output]):
+            runs = len({change.journal for change in changes})
+            self.note(
+                f"warning: {len(changes)} changes of {runs} killed runs were not put back; "
+                f"see: iojoule host restore {self.plan.header.output}"
+            )
 
     def _steps(self, campaign: CampaignWriter, done: set[int], facts: Mapping[str, Any]) -> int:
         prepared = self._prepare(campaign.path)

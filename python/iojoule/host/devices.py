@@ -17,10 +17,11 @@ def block_devices(root: Path = Path("/")) -> list[dict[str, Any]]:
     folder = root / "sys/block"
     if not folder.is_dir():
         return []
-    return [_device(entry) for entry in sorted(folder.iterdir()) if not entry.name.startswith(_NOT_A_DRIVE)]
+    return [describe_disk(entry) for entry in sorted(folder.iterdir()) if not entry.name.startswith(_NOT_A_DRIVE)]
 
 
-def _device(entry: Path) -> dict[str, Any]:
+def describe_disk(entry: Path) -> dict[str, Any]:
+    """The disk whose folder in sysfs this is."""
     queue = entry / "queue"
     sectors = number(entry / "size")
     rotational = number(queue / "rotational")

@@ -4,6 +4,8 @@
 2. ``open_target`` makes a described target a running one (``base.Running``).
 3. ``nginx``, ``apache2`` and ``builtin_server`` each know one web server: its configuration and its command line.
 4. ``process`` starts a server on a leash and stops it; ``ports`` and ``certificate`` give it what it needs.
+5. ``device``, ``file``, ``directory``, ``loop`` and ``null`` open as ``storage.Storage``; ``made`` makes their files.
+6. ``guard`` says what may be written to; ``procedure`` purges and drops caches.
 """
 
 from __future__ import annotations
@@ -21,12 +23,20 @@ if TYPE_CHECKING:
 TARGETS: dict[str, str] = {
     "http": "iojoule.targets.http:HttpTarget",
     "null": "iojoule.targets.null:NullTarget",
+    "device": "iojoule.targets.device:DeviceTarget",
+    "file": "iojoule.targets.file:FileTarget",
+    "directory": "iojoule.targets.directory:DirectoryTarget",
+    "loop": "iojoule.targets.loop:LoopTarget",
 }
 
 #: kind of a target -> the function (model, Opening) -> context manager of a ``base.Running``.
 OPENERS: dict[str, str] = {
     "http": "iojoule.targets.running:open_http",
     "null": "iojoule.targets.null:open_null",
+    "device": "iojoule.targets.device:open_device",
+    "file": "iojoule.targets.file:open_file",
+    "directory": "iojoule.targets.directory:open_directory",
+    "loop": "iojoule.targets.loop:open_loop",
 }
 
 

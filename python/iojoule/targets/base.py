@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,13 +12,16 @@ from typing import Any, Protocol
 class Opening:
     """What a target is given: ``folder`` for its own files, the ``content`` a server serves, the paths the experiment
     may ``destroy``, whether the workload ``writes``, and the ``journal`` where every changed setting of the host is
-    written down before it is changed."""
+    written down before it is changed. ``shared`` is a folder that all steps of a campaign share: what is made there is
+    kept until the campaign ends. ``note`` is told how far long work has come, and may raise to stop it."""
 
     folder: Path
     content: Path | None = None
     destroy: frozenset[Path] = frozenset()
     writes: bool = False
     journal: Path | None = None
+    shared: Path | None = None
+    note: Callable[[str], None] = lambda text: None
 
 
 class Running(Protocol):

@@ -25,4 +25,4 @@ class NullTarget(BaseModel):
 
 @contextmanager
 def open_null(config: NullTarget, opening: Opening) -> Iterator[Storage]:
-    yield Storage(config.name, "null", [], config.size, 512)
+    yield Storage(config.name, "null", [], config.size, 512, writable=True)

@@ -11,7 +11,10 @@ from typing import Any
 @dataclass
 class Storage:
     """Open storage. ``paths`` are what is driven, in order; none on the null target. ``settings`` are what was found in
-    force on the device (scheduler, read-ahead, write cache)."""
+    force on the device (scheduler, read-ahead, write cache). ``backing`` are files below what is driven.
+
+    ``writable`` says that the guard let it be written to. ``purge`` is when to purge it and ``drop_caches``
+    whether to drop caches before each step; see ``procedure``. ``shared`` is a folder that all steps share."""
 
     name: str
     kind: str
@@ -21,6 +24,11 @@ class Storage:
     warnings: list[str] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
+    backing: list[Path] = field(default_factory=list)
+    writable: bool = False
+    purge: str = "never"
+    drop_caches: bool = False
+    shared: Path | None = None
     pid: int | None = None
 
     def alive(self) -> bool:
