@@ -1,8 +1,10 @@
 """Quantities mean what a storage engineer reads in them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from iojoule.quantities import nbytes, rate, seconds
+from iojoule.quantities import nbytes, rate, seconds, spelled_size
 
 
 @pytest.mark.parametrize(
@@ -18,6 +20,16 @@ def test_a_time_is_read_in_seconds(text: str | float, expected: float) -> None:
 )
 def test_binary_and_decimal_prefixes_differ(text: str | int, expected: int) -> None:
     assert nbytes(text) == expected
+
+
+@given(st.integers(min_value=0, max_value=1 << 53))
+def test_a_size_as_it_is_spelled_is_that_size(size: int) -> None:
+    assert nbytes(spelled_size(size)) == size
+
+
+def test_a_size_is_spelled_in_the_unit_it_is_a_whole_number_of() -> None:
+    spelled = [spelled_size(size) for size in (4096, 1 << 20, 10_000_000, 512, 0)]
+    assert spelled == ["4KiB", "1MiB", "10MB", "512B", "0B"]
 
 
 def test_a_rate_is_per_second() -> None:
@@ -52,3 +64,18 @@ def test_a_field_may_bound_a_quantity(text: str | float, fits: bool) -> None:
     else:
         with pytest.raises(ValidationError):
             Model.model_validate({"wait": text})
+
+
+def test_a_bound_of_a_field_is_kept_and_none_is_negative() -> None:
+    from pydantic import BaseModel, Field, ValidationError
+
+    from iojoule.quantities import Size
+
+    class Model(BaseModel):
+        sector: Size = Field(ge=512)
+        offset: Size = 0
+
+    assert Model(sector=512).sector == 512
+    for wrong in ({"sector": 511}, {"sector": 512, "offset": -1}):
+        with pytest.raises(ValidationError):
+            Model.model_validate(wrong)

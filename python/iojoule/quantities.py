@@ -41,6 +41,14 @@ def nbytes(value: str | int) -> int:
     return int(size)
 
 
+def spelled_size(size: int) -> str:
+    """The largest unit that spells a number of bytes exactly: ``4KiB``, ``10MB``, ``1001B``; ``nbytes`` reads it."""
+    for unit in ("PiB", "TiB", "GiB", "MiB", "KiB", "PB", "TB", "GB", "MB", "kB"):
+        if size and size % _BYTES[unit] == 0:
+            return f"{size // _BYTES[unit]}{unit}"
+    return f"{size}B"
+
+
 def rate(value: str | float) -> float:
     """Events per second of ``500``, ``"500/s"``, ``"30/min"``; ValueError otherwise."""
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -82,7 +90,7 @@ else:
             from pydantic_core import core_schema
 
             # The inner schema is the number with the field's own bounds; none of these quantities is negative.
-            return core_schema.no_info_before_validator_function(self.parse, {**handler(source), "ge": 0})
+            return core_schema.no_info_before_validator_function(self.parse, {"ge": 0, **handler(source)})
 
         def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, str]:
             return {"type": "string"}

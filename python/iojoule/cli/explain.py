@@ -32,7 +32,7 @@ def app(
             section = entry["section"]
             print(f"\n{section}")
         default = "required" if entry["required"] else f"default {entry['default']}"
-        print(f"  {entry['key']:22} {entry['description']}\n{'':25}{entry['type']}; {default}")
+        print(f"  {entry['key']:26} {entry['description']}\n{'':29}{entry['type']}; {default}")
 
 
 def _matches(entry: dict[str, Any], key: str) -> bool:

@@ -167,7 +167,7 @@ def _variants(source: Source, section: str) -> Iterator[Variant]:
             chosen = dict(zip(axes, combination, strict=True))
             parameters = {".".join(key): value for key, value in chosen.items()}
             entry = _with(raw, chosen)
-            entry["name"] = "-".join([name, *(f"{key}{_plain(value)}" for key, value in parameters.items())])
+            entry["name"] = "-".join([name, *(_spelled(model, key, value) for key, value in parameters.items())])
             try:
                 yield Variant(entry["name"], model.model_validate(entry), parameters)
             except ValidationError as error:
@@ -230,5 +230,11 @@ def _resolved(raw: dict[str, Any], model: type[BaseModel], base: Path) -> dict[s
     return resolved
 
 
-def _plain(value: Any) -> str:
-    return "".join(c if c.isalnum() or c in "._" else "" for c in str(value))
+def _spelled(model: type[BaseModel], key: str, value: Any) -> str:
+    """A swept value as the name of its variant tells it: in the model's own words, or key and value."""
+    own = getattr(model, "spelled", None)
+    try:
+        text = own(key, value) if own is not None else None
+    except ValueError:  # no such size: the model refuses it in a moment, with the reason
+        text = None
+    return "".join(c if c.isalnum() or c in "._" else "" for c in text or f"{key}{value}")

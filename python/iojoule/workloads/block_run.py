@@ -1,0 +1,185 @@
+"""A block workload on an open target: its configuration for the native engine, what cannot be, and the call."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iojoule.errors import ConfigError
+from iojoule.quantities import spelled_size
+from iojoule.workloads import steadiness
+from iojoule.workloads.verification import Verify, read_back, state_of
+
+if TYPE_CHECKING:
+    from iojoule._native import Progress
+    from iojoule.targets.storage import Storage
+    from iojoule.workloads.block import Block
+
+BUFFER_SHARE = 0.5
+"""Most of the memory that is free that the buffers of all outstanding requests may take."""
+
+
+def run_block(load: Block, target: Storage, run: Path, progress: Progress, seed: int) -> dict[str, Any]:
+    """Drive the target; the engine's summary, with ``steady_state`` and ``read_back`` where they were asked for."""
+    from iojoule import _native
+
+    refuse_what_cannot_be(load, target)
+    config = configuration(load, target, run, seed)
+
+    def work() -> dict[str, Any]:
+        summary: dict[str, Any] = json.loads(_native.block_load(json.dumps(config), progress))
+        return summary
+
+    if load.steady_state is None:
+        summary = work()
+    else:
+        outstanding = None if load.open_loop else load.queue_depth * load.jobs
+        summary = steadiness.drive(load.steady_state, outstanding, load.ramp, progress, work)
+    if isinstance(load.verify, Verify) and load.verify.read_back:
+        _read_back(load, load.verify, target, config, progress, summary)
+    return summary
+
+
+def configuration(load: Block, target: Storage, run: Path, seed: int) -> dict[str, Any]:
+    """The load as the native engine takes it."""
+    config: dict[str, Any] = {
+        "run": str(run),
+        "target": target.native(direct=load.direct, writable=load.writes),
+        "work": {
+            "kind": "synthetic",
+            "pattern": _pattern(load),
+            "mix": {"write": load.write / 100, "trim": load.trim / 100},
+            "sizes": [share.model_dump() for share in load.sizes] or [{"bytes": load.block_size}],
+            "queue_depth": load.queue_depth,
+            "jobs": load.jobs,
+            "arrivals": _arrivals(load),
+            "at_cap": load.at_cap,
+            "region": {"offset": load.offset, "bytes": load.size},
+            "flush": _flush(load),
+        },
+        "engine": load.engine,
+        "waiting": load.waiting,
+        "warmup_ns": _ns(load.ramp),
+        "measure_when_told": load.steady_state is not None,
+        "duration_ns": None if load.duration is None else _ns(load.duration),
+        "requests": load.requests,
+        "drain_ns": _ns(load.drain),
+        "seed": seed,
+        "content": {"compression": load.compression, "deduplication": load.deduplication},
+    }
+    if isinstance(load.verify, Verify):
+        state = state_of(target, run.parent.parent)
+        state.parent.mkdir(parents=True, exist_ok=True)
+        config["verify"] = {"state": str(state), "block_bytes": load.verify.stamp_bytes(load.all_sizes)}
+    return config
+
+
+def refuse_what_cannot_be(load: Block, target: Storage) -> None:
+    """ConfigError where the load does not fit the target; only an open target knows."""
+    block = target.logical_block_bytes
+    unit = block if load.direct and target.paths else 1
+    places = {"offset": load.offset, "size": load.size or 0, "stride": load.stride or 0}
+    for key, value in [*(("block_size", size) for size in load.all_sizes), *places.items()]:
+        if value % unit:
+            raise ConfigError(
+                f"{key}: {value} B is no multiple of the logical block of {target.name}, which direct access needs",
+                key=f"workload.{key}",
+                value=value,
+                allowed=f"multiples of {block} B, or direct = false",
+            )
+    end = target.size_bytes if load.size is None else load.offset + load.size
+    if end > target.size_bytes or load.offset >= target.size_bytes:
+        raise ConfigError(
+            f"offset + size reaches {end if load.size else load.offset} B, behind the end of {target.name}",
+            key="workload.size" if load.size else "workload.offset",
+            value=load.size or load.offset,
+            allowed=f"up to {target.size_bytes} B",
+        )
+    if (largest := max(load.all_sizes)) > end - load.offset:
+        raise ConfigError(
+            f"block_size: a request of {largest} B is larger than the region of {end - load.offset} B on {target.name}",
+            key="workload.block_size",
+            value=largest,
+        )
+    stamp = load.verify.stamp_bytes(load.all_sizes) if isinstance(load.verify, Verify) else 1
+    if odd := next((size for size in load.all_sizes if size % stamp), None):
+        raise ConfigError(
+            f"verify.block_size: requests of {odd} B are no multiple of {stamp} B",
+            key="workload.verify.block_size",
+            value=stamp,
+        )
+    _refuse_too_much_memory(load, largest)
+
+
+def _refuse_too_much_memory(load: Block, largest: int) -> None:
+    needed = load.jobs * load.queue_depth * largest
+    told = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    free = 1024 * int(told[1]) if told else math.inf
+    if needed > BUFFER_SHARE * free:
+        raise ConfigError(
+            f"queue_depth: {load.jobs} × {load.queue_depth} requests of {spelled_size(largest)} need "
+            f"{spelled_size(needed)} of buffers; half of the free memory is {free / 2 / 2**30:.1f} GiB",
+            key="workload.queue_depth",
+            value=load.queue_depth,
+        )
+
+
+def _read_back(
+    load: Block,
+    verify: Verify,
+    target: Storage,
+    config: dict[str, Any],
+    progress: Progress,
+    summary: dict[str, Any],
+) -> None:
+    stopped_by_watcher = summary.get("steady_state", {}).get("left_round") is not None
+    if progress.stopping and not stopped_by_watcher:
+        summary.setdefault("warnings", []).append("not read back: the load was stopped")
+        return
+    stamp = verify.stamp_bytes(load.all_sizes)
+    region = (load.size or target.size_bytes - load.offset) // stamp * stamp
+    found = read_back(config, stamp, region, progress)
+    summary["read_back"] = found
+    if found["corrupt"]:
+        first = "; ".join(found["corruptions"][:3])
+        summary.setdefault("warnings", []).append(f"read back: {found['corrupt']} blocks are not as written: {first}")
+
+
+def _pattern(load: Block) -> dict[str, Any]:
+    match load.pattern:
+        case "zipf":
+            more: dict[str, Any] = {"theta": load.theta}
+        case "pareto":
+            more = {"h": load.h}
+        case "hot_band":
+            more = {
+                "bands": [
+                    {"share": band.share / 100, "from": band.from_ / 100, "to": band.to / 100, "skewed": band.skewed}
+                    for band in load.bands
+                ]
+            }
+        case "strided":
+            more = {"stride_bytes": load.stride}
+        case _:
+            more = {}
+    return {"kind": load.pattern, **more}
+
+
+def _arrivals(load: Block) -> dict[str, Any]:
+    if load.arrival_trace is not None:
+        return {"kind": "trace", "trace": str(load.arrival_trace), "speedup": load.speedup}
+    if load.rate is not None:
+        return {"kind": load.arrivals, "rate_per_s": load.rate}
+    return {"kind": "closed"}
+
+
+def _flush(load: Block) -> dict[str, Any] | None:
+    every = load.fsync or load.fdatasync
+    return None if every is None else {"every": every, "data_only": load.fdatasync is not None}
+
+
+def _ns(seconds: float) -> int:
+    return round(seconds * 1e9)

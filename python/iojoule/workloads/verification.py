@@ -1,0 +1,112 @@
+"""What a verifying load keeps over restarts, and the pass that reads everything back that was written.
+
+The state of a target lies in the campaign's ``prepared`` folder, so that a later step, or the campaign resumed after a
+crash, checks what an earlier one wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from iojoule.quantities import Size
+
+if TYPE_CHECKING:
+    from iojoule._native import Progress
+    from iojoule.targets.storage import Storage
+
+STAMP_BYTES = 4096
+READ_BACK_BYTES = 1 << 20
+READ_BACK_DEPTH = 8
+
+
+class Verify(BaseModel):
+    """``[workload.verify]``; ``verify = true`` is the table with nothing in it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    block_size: Size | None = Field(
+        None, ge=512, description="Bytes that carry one stamp; 4 KiB, or less where requests are smaller, if left out."
+    )
+    read_back: bool = Field(False, description="When all is done, read the region once and check everything in it.")
+
+    def stamp_bytes(self, sizes: list[int]) -> int:
+        """Bytes of one stamp: every request is a multiple of it."""
+        return self.block_size or math.gcd(STAMP_BYTES, *sizes)
+
+
+def state_of(target: Storage, campaign: Path) -> Path:
+    """Where the state of a target lies: one for each set of files or devices, whatever the target is called in a sweep.
+    What a loop device is made of counts, not its number, which may be another one in the next step."""
+    names = "\n".join(str(path) for path in target.backing or target.paths) or target.name
+    return campaign / "prepared" / f"{sha256(names.encode()).hexdigest()[:12]}.verify"
+
+
+def forget(target: Storage, campaign: Path) -> None:
+    """What was written is no longer there (purge, precondition, new contents): nothing of it is to be expected."""
+    state = state_of(target, campaign)
+    for path in state.parent.glob(state.name + "*"):
+        path.unlink()
+
+
+def read_back(config: dict[str, Any], stamp_bytes: int, region_bytes: int, progress: Progress) -> dict[str, Any]:
+    """Read the whole region once, in order, and check it; ``config`` is that of the load that wrote it.
+
+    What it reads is counted, not recorded: it is no part of what was measured.
+    """
+    from iojoule import _native
+
+    run = Path(config["run"]) / "raw" / "read_back"
+    for folder in ("tables", "hist"):
+        (run / folder).mkdir(parents=True, exist_ok=True)
+    work = config["work"]
+    block = largest_block(region_bytes, stamp_bytes)
+    again = config | {
+        "run": str(run),
+        "target": config["target"] | ({"writable": False} if config["target"]["kind"] == "files" else {}),
+        "work": {
+            "kind": "synthetic",
+            "pattern": {"kind": "sequential"},
+            "sizes": [{"bytes": block}],
+            "queue_depth": READ_BACK_DEPTH,
+            "region": work["region"],
+        },
+        "warmup_ns": 0,
+        "measure_when_told": False,
+        "duration_ns": None,
+        "requests": region_bytes // block,
+        "record": False,
+    }
+    began = time.monotonic()
+    inner = _native.Progress()
+    ended = threading.Event()
+    reins = threading.Thread(target=_pass_on_stop, args=(progress, inner, ended), name="read-back")
+    reins.start()
+    try:
+        summary: dict[str, Any] = json.loads(_native.block_load(json.dumps(again), inner))
+    finally:
+        ended.set()
+        reins.join()
+    kept = {key: summary.get(key) for key in ("requests", "bytes", "errors", "verified", "corrupt", "corruptions")}
+    return {**kept, "complete": not inner.stopping, "seconds": time.monotonic() - began}
+
+
+def largest_block(region_bytes: int, stamp_bytes: int) -> int:
+    """The largest request up to 1 MiB that divides the region into whole requests of whole stamps."""
+    stamps = region_bytes // stamp_bytes
+    most = max(READ_BACK_BYTES // stamp_bytes, 1)
+    return stamp_bytes * next(count for count in range(most, 0, -1) if stamps % count == 0)
+
+
+def _pass_on_stop(outer: Progress, inner: Progress, ended: threading.Event) -> None:
+    was_stopping = outer.stopping  # by the watcher of the steady state: that ended the load, not the checking of it
+    while not ended.wait(0.1):
+        if outer.stopping and not was_stopping:
+            inner.stop(True)
