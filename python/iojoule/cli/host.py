@@ -1,4 +1,5 @@
-"""``iojoule host``: what this machine is, and what would disturb a measurement on it."""
+"""``iojoule host``: what this machine is, and what would disturb a measurement on it; ``restore`` puts back what a
+killed run had changed."""
 
 from __future__ import annotations
 
@@ -6,15 +7,24 @@ from typing import Annotated
 
 import typer
 
+from iojoule.cli.host_restore import restore
 
-def app(
+app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+app.command()(restore)
+
+
+@app.callback()
+def checks(
+    context: typer.Context,
     facts: Annotated[bool, typer.Option("--facts", help="Everything a manifest records of the host.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
     """What would disturb a measurement here, and what to do about it; exits 1 if anything would.
 
-    Examples:  iojoule host · iojoule host --facts --json
+    Examples:  iojoule host · iojoule host --facts --json · iojoule host restore runs
     """
+    if context.invoked_subcommand is not None:
+        return 0
     from dataclasses import asdict
 
     from iojoule.cli import console

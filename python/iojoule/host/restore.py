@@ -23,8 +23,8 @@ MADE_NAME = re.compile(r"iojoule-\d{6}\.dat")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one change: ``restored``, ``gone`` (nothing was left to do), ``left`` (somebody changed it since,
-    or its process still runs) or ``failed``."""
+    """What became of one change: ``restored``, ``gone`` (nothing was left to do), ``running`` (its process lives and
+    will see to it), ``left`` (somebody changed it since, or uses it) or ``failed``."""
 
     journal: str
     kind: str
@@ -58,7 +58,7 @@ def undo(change: Change, *, force: bool = False, journal: Journal | None = None)
     if change.kind not in _UNDO:
         return outcome("left", "written by a later version of iojoule")
     if change.owner_lives:
-        return outcome("left", f"process {change.process} still runs and will restore it")
+        return outcome("running", f"process {str(change.process).split('@')[0]} still runs and will put it back")
     if journal is None:
         with Journal(change.journal) as opened:
             return undo(change, force=force, journal=opened)
