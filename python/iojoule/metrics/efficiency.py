@@ -5,6 +5,8 @@ For one run a ratio of totals is `pooled`; means over repeats are formed in `rep
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from .energy import Energy
 from .metric import Metric
 from .uncertainty import ratio
@@ -32,3 +34,27 @@ def efficiency(requests: int, megabytes: float, energy: Energy, scope: str) -> l
     else:
         found.append(Metric(name, None, unit, scope, boundary=energy.boundary, note="no request succeeded"))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class PairEfficiency:
+    """MB/J of reading and writing as one number, in the three ways that are in use; they differ, so each has a name.
+
+    `mean_of_ratios` (Tr/Er + Tw/Ew)/2; `pooled` (Tr + Tw)/(Er + Ew), reading and writing for the same time;
+    `equal_bytes` 2/(Er/Tr + Ew/Tw), reading and writing as many bytes.
+    """
+
+    mean_of_ratios: float
+    pooled: float
+    equal_bytes: float
+
+
+def pair_efficiency(read_mb_per_s: float, read_w: float, write_mb_per_s: float, write_w: float) -> PairEfficiency:
+    """From MB/s and watts of each; all above zero."""
+    if min(read_mb_per_s, read_w, write_mb_per_s, write_w) <= 0:
+        raise ValueError("rates and watts of reading and writing must be above zero")
+    return PairEfficiency(
+        (read_mb_per_s / read_w + write_mb_per_s / write_w) / 2,
+        (read_mb_per_s + write_mb_per_s) / (read_w + write_w),
+        2 / (read_w / read_mb_per_s + write_w / write_mb_per_s),
+    )
