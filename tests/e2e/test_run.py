@@ -18,8 +18,9 @@ import pytest
 from conftest import lacking
 from e2e.bench import Bench
 from iojoule.store.reader import open_campaign, open_run
+from iojoule.targets.base import Opening
 from iojoule.targets.http import HttpTarget
-from iojoule.targets.running import open_target
+from iojoule.targets.running import open_http
 
 pytestmark = pytest.mark.e2e
 
@@ -201,7 +202,7 @@ def test_a_server_killed_and_restarted_mid_replay_costs_requests_and_not_the_run
         place.parent.mkdir(exist_ok=True)
         place.write_bytes(b"x" * 500)
     (tmp_path / "server").mkdir()
-    with open_target(config, content, tmp_path / "server") as server:
+    with open_http(config, Opening(tmp_path / "server", content)) as server:
         experiment = (tmp_path / "web.toml").read_text().replace('server = "builtin"', f'url = "{server.url}"')
         (tmp_path / "web.toml").write_text(experiment)
         child = bench.begin()
