@@ -30,6 +30,7 @@ class Header(BaseModel):
     )
     output: Path = Field(Path("runs"), description="Folder for campaign folders.")
     idle: Seconds = Field(0.0, description="Idle time measured before each workload; gives the idle power.")
+    idle_after: Seconds = Field(0.0, description="Idle time measured after each workload; shows how far idle drifted.")
     interval: Seconds | None = Field(
         None, gt=0, description="Interval of the power and rate figures; 15 s, or less in short runs, if left out."
     )

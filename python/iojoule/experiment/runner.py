@@ -17,6 +17,7 @@ from iojoule.experiment.plan import Plan
 from iojoule.experiment.step import Brake, Figures, StepContext, run_step
 from iojoule.store.reader import CampaignFolder
 from iojoule.store.writer import CampaignWriter
+from iojoule.workloads.verification import forget_what_is_gone
 
 Note = Callable[[str], None]
 
@@ -48,6 +49,7 @@ class Campaign:
             campaign.write_document("plan.json", plan.describe())
         else:
             campaign = CampaignWriter.reopen(resume.path, resume.manifest)
+            forget_what_is_gone(resume.path)
         self.note(f"campaign {campaign.path}")
         code = int(Exit.RUN_FAILED)
         self.status = "failed"

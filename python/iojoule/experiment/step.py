@@ -1,4 +1,6 @@
-"""One step: target up, meters on, idle, workload, meters off, target down; what it recorded lies in its run folder.
+"""One step: target up, meters on, storage brought into its state, idle, workload, idle, meters off, target down.
+
+What it recorded lies in its run folder.
 
 Whatever happens in between, servers are stopped, meters closed and the stop document written.
 """
@@ -8,12 +10,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from iojoule.errors import HostError, IojouleError, RunFailed
+from iojoule.errors import DeviceError, HostError, IojouleError, RunFailed
 from iojoule.experiment.plan import Plan, Step
 from iojoule.experiment.processor import ProcessorTime
 from iojoule.meters.base import Reading
@@ -22,6 +25,10 @@ from iojoule.store.schema import READINGS
 from iojoule.store.writer import RunWriter
 from iojoule.targets import open_target
 from iojoule.targets.base import Opening, Running
+from iojoule.targets.storage import Storage
+
+if TYPE_CHECKING:
+    from iojoule._native import Progress
 
 TICK_S = 0.1
 METER_START_S = 20.0
@@ -34,6 +41,7 @@ class Figures:
 
     step: Step
     total_steps: int
+    storage: bool = False
     phase: str = "prepare"
     elapsed_s: float = 0.0
     expected_s: float | None = None
@@ -89,10 +97,12 @@ def run_step(context: StepContext, step: Step, folder: Path, facts: Mapping[str,
     target = plan.targets[step.target].model
     workload = plan.workloads[step.workload].model
     expected_s = workload.expected_s(context.prepared[step.workload])
-    figures = Figures(step, len(plan.steps), expected_s=None if expected_s is None else plan.header.idle + expected_s)
+    idle_s = plan.header.idle + plan.header.idle_after
+    figures = Figures(step, len(plan.steps), expected_s=None if expected_s is None else idle_s + expected_s)
     all_facts = {
         **facts,
         "seed": plan.header.seed,
+        "step_seed": step_seed(plan.header.seed, step),
         "step": step.describe(),
         "target": target.model_dump(mode="json"),
         "workload": {**workload.model_dump(mode="json", by_alias=True), **_plain(context.prepared[step.workload])},
@@ -115,19 +125,17 @@ def run_step(context: StepContext, step: Step, folder: Path, facts: Mapping[str,
     return run.status
 
 
+def step_seed(seed: int, step: Step) -> int:
+    """The seed of what a step draws: repeats differ, so that none meets what the one before left in a cache; targets
+    meet the same."""
+    return int.from_bytes(sha256(f"{seed}/{step.workload}/{step.repeat}".encode()).digest()[:7])
+
+
 def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack, figures: Figures) -> None:
     plan = context.plan
     began = time.monotonic_ns()
-    folder = run.path / "raw" / "target"
-    folder.mkdir()
-    opening = Opening(
-        folder,
-        context.content.get((step.target, step.workload)),
-        frozenset(path.resolve() for path in plan.header.destroy),
-        plan.workloads[step.workload].model.writes,
-        run.path / "raw" / "settings.jsonl",
-    )
-    target = stack.enter_context(open_target(plan.targets[step.target].model, opening))
+    target = stack.enter_context(_opened(context, step, run, figures))
+    figures.storage = isinstance(target, Storage)
     run.manifest["target"] |= target.describe()
     for text in target.warnings:
         run.event("warning", text=text)
@@ -156,51 +164,80 @@ def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack,
             remedy="look at raw/<meter>.log in the run folder, or take the meter out of the experiment",
         )
     watch = _Watch(context, run, meters, target, figures, lock)
+    if isinstance(target, Storage) and target.paths:
+        _bring_into_state(context, step, run, target, watch)
     run.phase("prepare", began, time.monotonic_ns())
     watch.idle("idle", plan.header.idle)
     _drive(context, step, run, target, watch)
+    watch.idle("idle", plan.header.idle_after)
     watch.rest(max((2 * meter.interval for meter in plan.experiment.meter), default=0.0))
 
 
+def _opened(context: StepContext, step: Step, run: RunWriter, figures: Figures) -> AbstractContextManager[Running]:
+    config, workload = context.plan.targets[step.target].model, context.plan.workloads[step.workload].model
+    folder = run.path / "raw" / "target"
+    folder.mkdir()
+    opening = Opening(
+        folder,
+        content=context.content.get((step.target, step.workload)),
+        destroy=frozenset(path.resolve() for path in context.plan.header.destroy),
+        writes=workload.writes or getattr(config, "precondition", None) is not None,
+        journal=run.path / "raw" / "settings.jsonl",
+        shared=run.path.parent.parent / "targets",
+        note=_teller(context, figures),
+    )
+    return open_target(config, opening)
+
+
+def _teller(context: StepContext, figures: Figures) -> Callable[[str], None]:
+    """Shows how far long work has come, and stops it when the brake is pulled."""
+
+    def tell(text: str) -> None:
+        if context.brake.now:
+            raise Interrupted
+        figures.note = text
+        context.show(figures)
+
+    return tell
+
+
+def _bring_into_state(context: StepContext, step: Step, run: RunWriter, target: Storage, watch: _Watch) -> None:
+    from iojoule.experiment.procedure import bring_into_state, shares_disk
+    from iojoule.workloads.verification import forget
+
+    def attend(work: Callable[[Progress], Any]) -> Any:
+        result, stopped = watch.attend(work)
+        if stopped:
+            raise Interrupted
+        return result
+
+    config, workload = context.plan.targets[step.target].model, context.plan.workloads[step.workload].model
+    seed = run.manifest["step_seed"]
+    tell = _teller(context, watch.figures)
+    done = bring_into_state(config, target, run.path, seed, attend, tell)
+    run.manifest["procedure"] = done
+    if workload.writes and not getattr(workload, "verify", False):
+        forget(target, run.path.parent.parent)  # it overwrites what others stamped
+    for text in done["caches"]["warnings"]:
+        run.event("warning", text=text)
+    if shares_disk(target, run.path):
+        run.event(
+            "warning", text=f"{target.name} and the run folder share a disk: what is recorded is written there too"
+        )
+
+
 def _drive(context: StepContext, step: Step, run: RunWriter, target: Running, watch: _Watch) -> None:
-    """Run the workload on a thread of its own, so that this one can watch and answer Ctrl-C."""
-    from iojoule._native import Progress
-
-    workload = context.plan.workloads[step.workload].model
-    progress = Progress()
-    outcome: list[dict[str, Any] | BaseException] = []
-
-    def work() -> None:
-        try:
-            prepared = context.prepared[step.workload]
-            seed = context.plan.header.seed
-            outcome.append(workload.run(target, run.path, prepared, progress, seed))
-        except BaseException as error:
-            outcome.append(error)
-
+    workload, prepared = context.plan.workloads[step.workload].model, context.prepared[step.workload]
+    seed = run.manifest["step_seed"]
     run.event("workload", edge="begin", kind=workload.kind)
-    thread = threading.Thread(target=work, name="workload")
-    thread.start()
-    stopped = False
     processor = ProcessorTime()
     try:
-        while thread.is_alive():
-            snapshot = progress.snapshot()
-            processor.see(snapshot["phase"])
-            watch.tick(snapshot)
-            if context.brake.now and not stopped:
-                progress.stop(True)
-                stopped = True
-            thread.join(TICK_S)
+        result, stopped = watch.attend(
+            lambda progress: workload.run(target, run.path, prepared, progress, seed), processor.see
+        )
     finally:
-        # Whatever broke the watch, the load must not outlive it.
-        progress.stop(True)
-        thread.join()
-    run.event("workload", edge="end")
-    run.manifest["processor"] = processor.describe()
-    result = outcome[0]
-    if isinstance(result, BaseException):
-        raise result if isinstance(result, IojouleError) else RunFailed(str(result), folder=run.path) from result
+        run.event("workload", edge="end")
+        run.manifest["processor"] = processor.describe()
     run.manifest["engine"] = result
     for span in result["phases"]:
         run.phase(span["phase"], span["begin_ns"], span["end_ns"])
@@ -208,10 +245,12 @@ def _drive(context: StepContext, step: Step, run: RunWriter, target: Running, wa
         run.event("warning", text=text)
     if stopped:
         raise Interrupted
+    if watch.vanished:
+        raise DeviceError(f"{step.target} vanished while it was measured", device=step.target)
 
 
 class _Watch:
-    """Looks after a running step: figures for the live view, clock pairs, a server that died."""
+    """Looks after a running step: figures for the live view, clock pairs, a target that went away."""
 
     def __init__(
         self,
@@ -225,7 +264,50 @@ class _Watch:
         self.context, self.run, self.meters, self.target = context, run, meters, target
         self.figures, self.lock = figures, lock
         self.began = time.monotonic()
-        self.server_up = True
+        self.up = True
+
+    @property
+    def vanished(self) -> bool:
+        """Storage that is not there any more; a server may come back."""
+        return self.figures.storage and not self.up
+
+    def attend(
+        self, work: Callable[[Progress], Any], see: Callable[[str | None], None] = lambda phase: None
+    ) -> tuple[Any, bool]:
+        """Run ``work`` on a thread of its own while this one watches and answers Ctrl-C; its result, and whether it was
+        stopped. ``see`` is told the phase ten times a second."""
+        from iojoule._native import Progress
+
+        progress = Progress()
+        outcome: list[Any] = []
+
+        def act() -> None:
+            try:
+                outcome.append(work(progress))
+            except BaseException as error:
+                outcome.append(error)
+
+        thread = threading.Thread(target=act, name="workload")
+        thread.start()
+        stopped = False
+        try:
+            while thread.is_alive():
+                snapshot = progress.snapshot()
+                see(snapshot["phase"])
+                self.tick(snapshot)
+                if (self.context.brake.now and not stopped) or self.vanished:
+                    progress.stop(True)
+                    stopped = self.context.brake.now
+                thread.join(TICK_S)
+        finally:
+            # Whatever broke the watch, the load must not outlive it.
+            progress.stop(True)
+            thread.join()
+        result = outcome[0]
+        if isinstance(result, BaseException):
+            known = isinstance(result, IojouleError | Interrupted)
+            raise result if known else RunFailed(str(result), folder=self.run.path) from result
+        return result, stopped
 
     def tick(self, snapshot: Mapping[str, Any] | None = None) -> None:
         figures = self.figures
@@ -237,12 +319,13 @@ class _Watch:
         if snapshot:
             figures.phase = str(snapshot["phase"] or figures.phase)
         # A foreign server is not asked: the question would be load.
-        alive = self.target.pid is None or self.target.alive()
+        asked = figures.storage or self.target.pid is not None
+        up = not asked or self.target.alive()
         with self.lock:
-            if alive != self.server_up:
-                self.run.event("server_up" if alive else "server_down")
+            if up != self.up:
+                self.run.event(f"{'target' if figures.storage else 'server'}_{'up' if up else 'down'}")
             self.run.tick()
-        self.server_up = alive
+        self.up = up
         if self.meters.failure is not None:
             raise self.meters.failure
         self.context.show(figures)

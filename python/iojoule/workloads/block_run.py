@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from iojoule.errors import ConfigError
 from iojoule.quantities import spelled_size
 from iojoule.workloads import steadiness
-from iojoule.workloads.verification import Verify, read_back, state_of
+from iojoule.workloads.verification import Verify, begin, read_back
 
 if TYPE_CHECKING:
     from iojoule._native import Progress
@@ -71,8 +71,7 @@ def configuration(load: Block, target: Storage, run: Path, seed: int) -> dict[st
         "content": {"compression": load.compression, "deduplication": load.deduplication},
     }
     if isinstance(load.verify, Verify):
-        state = state_of(target, run.parent.parent)
-        state.parent.mkdir(parents=True, exist_ok=True)
+        state = begin(target, run.parent.parent)
         config["verify"] = {"state": str(state), "block_bytes": load.verify.stamp_bytes(load.all_sizes)}
     return config
 

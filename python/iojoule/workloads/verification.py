@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from iojoule.targets.storage import Storage
 
 STAMP_BYTES = 4096
+_OF = ".written"
+"""Ending of the file that says whose state stands beside it."""
 READ_BACK_BYTES = 1 << 20
 READ_BACK_DEPTH = 8
 
@@ -45,14 +47,37 @@ class Verify(BaseModel):
 def state_of(target: Storage, campaign: Path) -> Path:
     """Where the state of a target lies: one for each set of files or devices, whatever the target is called in a sweep.
     What a loop device is made of counts, not its number, which may be another one in the next step."""
-    names = "\n".join(str(path) for path in target.backing or target.paths) or target.name
+    names = _names(target)
     return campaign / "prepared" / f"{sha256(names.encode()).hexdigest()[:12]}.verify"
 
 
-def forget(target: Storage, campaign: Path) -> None:
-    """What was written is no longer there (purge, precondition, new contents): nothing of it is to be expected."""
+def begin(target: Storage, campaign: Path) -> Path:
+    """The state of a target, and beside it of what it is the state."""
     state = state_of(target, campaign)
-    for path in state.parent.glob(state.name + "*"):
+    state.parent.mkdir(parents=True, exist_ok=True)
+    state.with_suffix(_OF).write_text(_names(target), encoding="utf-8")
+    return state
+
+
+def forget(target: Storage, campaign: Path) -> None:
+    """What was written is no longer there (purge, precondition): nothing of it is to be expected."""
+    _remove(state_of(target, campaign))
+
+
+def forget_what_is_gone(campaign: Path) -> None:
+    """Forget what was written to files that are not there any more, such as those made for a campaign that was
+    interrupted: they are made anew when it is resumed."""
+    for record in campaign.glob(f"prepared/*{_OF}"):
+        if not all(Path(name).exists() for name in record.read_text(encoding="utf-8").split("\n")):
+            _remove(record.with_suffix(".verify"))
+
+
+def _names(target: Storage) -> str:
+    return "\n".join(str(path) for path in target.backing or target.paths) or target.name
+
+
+def _remove(state: Path) -> None:
+    for path in state.parent.glob(state.stem + ".*"):
         path.unlink()
 
 
