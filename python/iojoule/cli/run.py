@@ -29,9 +29,11 @@ def app(
     debug_build: Annotated[
         bool, typer.Option("--debug-build", help="Measure although the engine is a debug build.")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Overwrite what destroy names without asking.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
     """Run an experiment: load, meters, tables, report."""
+    from iojoule.cli.confirm import confirm_destruction
     from iojoule.cli.live import live_view
     from iojoule.errors import ConfigError
     from iojoule.experiment.plan import plan_file
@@ -48,6 +50,7 @@ def app(
         plan = plan_file(file, setting or [])
     else:
         raise ConfigError("name an experiment file, or a campaign with --resume")
+    confirm_destruction(plan, yes=yes, campaign=earlier and earlier.path)
     with live_view() as view:
         campaign = Campaign(plan, show=view.show, note=view.note, allow_debug=debug_build)
         folder, code = campaign.run(resume=earlier, timeout_s=None if timeout is None else seconds(timeout))
