@@ -50,7 +50,7 @@ def app(
         plan = plan_file(file, setting or [])
     else:
         raise ConfigError("name an experiment file, or a campaign with --resume")
-    confirm_destruction(plan, yes=yes, campaign=earlier and earlier.path)
+    confirm_destruction(plan, yes=yes, campaign=earlier.path if earlier else None)
     with live_view() as view:
         campaign = Campaign(plan, show=view.show, note=view.note, allow_debug=debug_build)
         folder, code = campaign.run(resume=earlier, timeout_s=None if timeout is None else seconds(timeout))

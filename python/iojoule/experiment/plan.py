@@ -129,6 +129,9 @@ def _steps(header: Header, targets: Sequence[Variant], workloads: Sequence[Varia
 def _header(source: Source) -> Header:
     raw = dict(source.raw["experiment"])
     raw.setdefault("name", source.path.stem)
+    if isinstance(raw.get("destroy"), list):
+        base = source.path.parent
+        raw["destroy"] = [str(base / path) if isinstance(path, str) else path for path in raw["destroy"]]
     try:
         return Header.model_validate(raw)
     except ValidationError as error:
