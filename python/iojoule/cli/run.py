@@ -13,19 +13,28 @@ EPILOG = """Examples:
 
   iojoule run web.toml -S experiment.repeats=5 -S workload.speedup=8
 
+  iojoule run job.fio
+
   iojoule run --resume runs/20260101T120000Z_web_1a2b3c
 
 Ctrl-C once ends after the running step, twice ends now; what was recorded is kept either way."""
 
 
 def app(
-    file: Annotated[Path | None, typer.Argument(help="The experiment file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="The experiment file, or a fio job file.")] = None,
     setting: Annotated[
         list[str] | None, typer.Option("-S", "--set", help="Override: section.key=value or section.name.key=value.")
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with a campaign that was interrupted.")] = None,
     timeout: Annotated[str | None, typer.Option(help="Stop after this long (exit 124), e.g. 10min.")] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not make report.html at the end.")] = False,
+    section: Annotated[
+        list[str] | None, typer.Option("--section", help="Of a fio job file: only this job; may be repeated.")
+    ] = None,
+    with_fio: Annotated[bool, typer.Option("--with-fio", help="Of a fio job file: run it by fio itself.")] = False,
+    ignore_unknown: Annotated[
+        bool, typer.Option("--ignore-unknown", help="Of a fio job file: run without the keys that are not understood.")
+    ] = False,
     debug_build: Annotated[
         bool, typer.Option("--debug-build", help="Measure although the engine is a debug build.")
     ] = False,
@@ -34,9 +43,9 @@ def app(
 ) -> int:
     """Run an experiment: load, meters, tables, report."""
     from iojoule.cli.confirm import confirm_destruction
+    from iojoule.cli.job_file import plan_any
     from iojoule.cli.live import live_view
     from iojoule.errors import ConfigError
-    from iojoule.experiment.plan import plan_file
     from iojoule.experiment.resume import plan_of
     from iojoule.experiment.runner import Campaign
     from iojoule.quantities import seconds
@@ -47,7 +56,7 @@ def app(
         earlier = open_campaign(resume)
         plan = plan_of(earlier)
     elif file is not None and resume is None:
-        plan = plan_file(file, setting or [])
+        plan = plan_any(file, setting or [], section or [], with_fio=with_fio, ignore_unknown=ignore_unknown)
     else:
         raise ConfigError("name an experiment file, or a campaign with --resume")
     confirm_destruction(plan, yes=yes, campaign=earlier.path if earlier else None)
