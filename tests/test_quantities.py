@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iojoule.quantities import nbytes, rate, seconds, spelled_size
+from iojoule.quantities import nbytes, rate, seconds, spelled_size, spelled_time
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,15 @@ def test_a_size_as_it_is_spelled_is_that_size(size: int) -> None:
 def test_a_size_is_spelled_in_the_unit_it_is_a_whole_number_of() -> None:
     spelled = [spelled_size(size) for size in (4096, 1 << 20, 10_000_000, 512, 0)]
     assert spelled == ["4KiB", "1MiB", "10MB", "512B", "0B"]
+
+
+@pytest.mark.parametrize(
+    ("span_s", "text"),
+    [(7.5, "7.5s"), (60, "1min"), (59.96, "1min"), (270, "4min30s"), (3599.6, "1h00min"), (3900, "1h05min")],
+)
+def test_a_time_is_spelled_for_people_and_can_be_read_again(span_s: float, text: str) -> None:
+    assert spelled_time(span_s) == text
+    assert seconds(text) == pytest.approx(span_s, rel=0.01)
 
 
 def test_a_rate_is_per_second() -> None:

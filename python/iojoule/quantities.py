@@ -49,6 +49,18 @@ def spelled_size(size: int) -> str:
     return f"{size}B"
 
 
+def spelled_time(span_s: float) -> str:
+    """A time for people, to whole seconds from a minute on: ``7.5s``, ``4min30s``, ``1h05min``."""
+    if span_s < 59.95:
+        return f"{span_s:.3g}s"
+    whole = round(span_s)
+    if whole < 3600:
+        minutes, left = divmod(whole, 60)
+        return f"{minutes}min{left:02d}s" if left else f"{minutes}min"
+    hours, minutes = divmod(round(whole / 60), 60)
+    return f"{hours}h{minutes:02d}min"
+
+
 def rate(value: str | float) -> float:
     """Events per second of ``500``, ``"500/s"``, ``"30/min"``; ValueError otherwise."""
     if isinstance(value, int | float) and not isinstance(value, bool):

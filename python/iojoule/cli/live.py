@@ -89,17 +89,19 @@ class RichView:
 def _rows(figures: Figures, rate: float, throughput: float) -> list[tuple[str, str]]:
     watts = total_watts(figures.watts)
     left = "" if not figures.planned else f" of {figures.planned:,}"
+    each, rates, digits = ("I/O", "IOPS", 3) if figures.storage else ("request", "requests/s", 2)
     rows = [
         ("phase", f"{figures.phase}  {figures.elapsed_s:.0f} s{_time_left(figures)}"),
-        ("done", f"{figures.done:,}{left}  {rate:,.0f} requests/s  {throughput / 1e6:,.1f} MB/s"),
+        ("done", f"{figures.done:,}{left}  {rate:,.0f} {rates}  {throughput / 1e6:,.1f} MB/s"),
         (
             "latency",
-            f"p50 {figures.p50_ns / 1e6:.2f} ms  p99 {figures.p99_ns / 1e6:.2f} ms  in flight {figures.in_flight}",
+            f"p50 {figures.p50_ns / 1e6:.{digits}f} ms  p99 {figures.p99_ns / 1e6:.{digits}f} ms  "
+            f"in flight {figures.in_flight}",
         ),
         ("errors", f"{figures.errors:,}"),
     ]
     if watts is not None:
-        joules = f"{watts / rate:.4g} J per request" if rate > 0 else "no requests"
+        joules = f"{watts / rate:.4g} J per {each}" if rate > 0 else "no requests"
         rows.append(("power", f"{watts:.2f} W  {joules}"))
     if figures.note:
         rows.append(("note", figures.note))

@@ -71,11 +71,30 @@ class Plan:
         return self.experiment.experiment
 
     def describe(self) -> dict[str, Any]:
-        """The plan as one document: the experiment as understood, and the steps."""
+        """The plan as one document: the experiment as understood, how long it will take, and the steps."""
+        known_s, unknown = self.expected()
         return {
             "experiment": self.experiment.model_dump(mode="json"),
+            "expected_s": known_s,
+            "steps_of_unknown_length": unknown,
             "steps": [step.describe() for step in self.steps],
         }
+
+    def expected(self) -> tuple[float, int]:
+        """Seconds that phases of known length take in all steps, and the steps whose workload's length is not known
+        before it is prepared or run. Making, purging and filling targets comes on top."""
+        lengths = {name: _expected_s(variant.model) for name, variant in self.workloads.items()}
+        loads = [lengths[step.workload] for step in self.steps]
+        idle_s = self.header.idle + self.header.idle_after
+        return len(self.steps) * idle_s + sum(load for load in loads if load is not None), loads.count(None)
+
+
+def _expected_s(workload: Any) -> float | None:
+    try:
+        length: float | None = workload.expected_s({})
+    except KeyError:  # a replay: what is prepared knows
+        return None
+    return length
 
 
 def plan_file(path: Path, settings: Sequence[str] = ()) -> Plan:

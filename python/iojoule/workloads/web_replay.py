@@ -107,7 +107,7 @@ class WebReplay(BaseModel):
         return facts
 
     def expected_s(self, prepared: Mapping[str, Any]) -> float | None:
-        return float(prepared["span_s"]) / float(prepared["speedup"])
+        return self.fit if self.fit is not None else float(prepared["span_s"]) / float(prepared["speedup"])
 
     def run(self, target: Any, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
         from iojoule import _native
