@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
 from iojoule.experiment.model import Header
 from iojoule.experiment.plan import nested_model
-from iojoule.experiment.sections import KINDS, model_at
+from iojoule.experiment.sections import KINDS, model_at, quantity
 from iojoule.meters import meter_config_models
-from iojoule.quantities import nbytes, rate, seconds
 
 
 def keys() -> Iterator[dict[str, Any]]:
@@ -30,7 +29,7 @@ def _keys(section: str, kind: str, model: Any, prefix: str) -> Iterator[dict[str
             "section": section,
             "kind": kind,
             "key": key,
-            "type": _quantity(field) or ("table" if nested else _type(field.annotation)),
+            "type": quantity(field) or ("table" if nested else _type(field.annotation)),
             "required": field.is_required(),
             "default": None if field.is_required() or nested else _default(field),
             "description": field.description or "",
@@ -42,18 +41,6 @@ def _keys(section: str, kind: str, model: Any, prefix: str) -> Iterator[dict[str
 def _default(field: Any) -> Any:
     value = field.get_default(call_default_factory=True)
     return str(value) if value is not None and not isinstance(value, str | int | float | bool | list | dict) else value
-
-
-def _quantity(field: Any) -> str | None:
-    """``size``, ``time`` or ``rate`` where people write it with a unit."""
-    marks = [
-        *field.metadata,
-        *(mark for part in get_args(field.annotation) for mark in getattr(part, "__metadata__", ())),
-    ]
-    parsers = [getattr(mark, "parse", None) for mark in marks]
-    return next(
-        (name for parse, name in ((nbytes, "size"), (seconds, "time"), (rate, "rate")) if parse in parsers), None
-    )
 
 
 def _type(annotation: Any) -> str:

@@ -16,8 +16,9 @@ from pydantic import BaseModel, ValidationError
 from iojoule.errors import ConfigError
 from iojoule.experiment.model import NAME, Experiment, Header
 from iojoule.experiment.parse import Source, config_error, load
-from iojoule.experiment.sections import KINDS, model_of
+from iojoule.experiment.sections import KINDS, model_of, quantity
 from iojoule.meters.table import driver_class, parse_meter
+from iojoule.quantities import nbytes, spelled_size
 
 MOST_STEPS = 100_000
 """A plan with more steps than this is taken for a mistake."""
@@ -255,7 +256,10 @@ def _resolved(raw: dict[str, Any], model: type[BaseModel], base: Path) -> dict[s
 def _spelled(model: type[BaseModel], key: str, value: Any) -> str:
     """A swept value as the name of its variant tells it: in the model's own words, or key and value."""
     own = getattr(model, "spelled", None)
+    field = next((field for name, field in model.model_fields.items() if (field.alias or name) == key), None)
     try:
+        if field is not None and quantity(field) == "size":
+            value = spelled_size(nbytes(value))
         text = own(key, value) if own is not None else None
     except ValueError:  # no such size: the model refuses it in a moment, with the reason
         text = None

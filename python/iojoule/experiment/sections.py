@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
 from iojoule.errors import ConfigError
+from iojoule.quantities import nbytes, rate, seconds
 from iojoule.targets import TARGETS
 from iojoule.workloads import WORKLOADS
 
@@ -37,3 +38,12 @@ def model_at(place: str) -> type[BaseModel]:
     module, name = place.split(":")
     model: type[BaseModel] = getattr(import_module(module), name)
     return model
+
+
+def quantity(field: Any) -> str | None:
+    """``size``, ``time`` or ``rate``, where a field of a model is one that people write with a unit."""
+    parts = (getattr(part, "__metadata__", ()) for part in get_args(field.annotation))
+    parsers = [getattr(mark, "parse", None) for mark in (*field.metadata, *(mark for part in parts for mark in part))]
+    return next(
+        (name for parse, name in ((nbytes, "size"), (seconds, "time"), (rate, "rate")) if parse in parsers), None
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from iojoule.quantities import Rate, Seconds, Size, nbytes, spelled_size
+from iojoule.quantities import Rate, Seconds, Size
 from iojoule.workloads import steadiness
 from iojoule.workloads.base import STORAGE, Limits
 from iojoule.workloads.steadiness import SteadyState
@@ -189,12 +189,10 @@ class Block(BaseModel):
     @classmethod
     def spelled(cls, key: str, value: Any) -> str | None:
         """A swept value in the name of its variant, as in ``random-write-4KiB-q32``; None for the usual spelling."""
-        if key == "pattern":
+        if key in ("pattern", "block_size"):
             return str(value)
         if key == "write" and value in (0, 100):
             return "write" if value else "read"
-        if key == "block_size":
-            return spelled_size(nbytes(value))
         return {"queue_depth": f"q{value}", "jobs": f"j{value}"}.get(key)
 
     def prepare(self, folder: Path, seed: int) -> dict[str, Any]:
