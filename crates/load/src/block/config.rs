@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::LoadError;
 use crate::config::Waiting;
 
 /// A whole block load.
@@ -45,6 +46,27 @@ pub struct BlockConfig {
     /// Every request recorded; false counts only, and is for finding out what recording costs.
     #[serde(default = "yes")]
     pub record: bool,
+}
+
+impl BlockConfig {
+    pub(crate) fn check(&self) -> Result<(), LoadError> {
+        let spans = [
+            ("warmup_ns", Some(self.warmup_ns)),
+            ("duration_ns", self.duration_ns),
+            ("start_delay_ns", Some(self.start_delay_ns)),
+            ("drain_ns", Some(self.drain_ns)),
+        ];
+        for (key, value) in spans {
+            if let Some(value) = value.filter(|value| *value < 0) {
+                return Err(LoadError::config(key, format!("{value} is below 0")));
+            }
+        }
+        let ends = self.duration_ns.is_some() || self.requests.is_some();
+        if matches!(self.work, Work::Synthetic(_)) && !ends {
+            return Err(LoadError::config("duration_ns", "neither `duration_ns` nor `requests` says when to end"));
+        }
+        Ok(())
+    }
 }
 
 /// What is driven.

@@ -1,15 +1,377 @@
-//! The loop of one engine thread.
+//! The loop of one engine thread: take what is due, hand it over, wait, record what came back.
+//!
+//! A closed loop reads the clock twice a turn: just before the handing-over, which is `issued` of all that leaves, and
+//! just after, which is `done` of all that is back. An open loop plans against absolute instants; what is late does not
+//! move what comes behind it.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use iojoule_record::Live;
+use iojoule_record::{ErrorClass, Lane, Op, Phase, Request, clock};
+use iojoule_units::HostNs;
 
 use crate::LoadError;
-use crate::block::config::BlockConfig;
-use crate::block::summary::BlockSummary;
-use crate::control::Control;
+use crate::block::backend::{Backend, Done};
+use crate::block::config::AtCap;
+use crate::block::data::Data;
+use crate::block::source::{Io, Next, Source};
+use crate::block::span::{Span, add_change};
+use crate::block::tally::Tally;
+use crate::config::Waiting;
+use crate::control::Wish;
+use crate::epoll::{thread_cpu_ns, wake_exactly};
 
-/// Runs a block load to its end.
-pub fn block(config: &BlockConfig, _live: Arc<Live>, _control: &Control) -> Result<BlockSummary, LoadError> {
-    Err(LoadError::config("target", format!("{:?} cannot be driven yet", config.target)))
+/// How long before a deadline `hybrid` stops sleeping: a sleeping thread wakes up to this much late.
+const SPIN_NS: i64 = 80_000;
+/// The loop turns at least this often, to notice a wish to end and to hand over records.
+const TURN_NS: i64 = 50_000_000;
+/// A request held back because its block is in use by another thread is tried again after this long.
+const HELD_NS: i64 = 20_000;
+/// After so many failures in a row a closed loop slows down to one request each `FAILING_NS`.
+const FAILURES: u64 = 1000;
+const FAILING_NS: i64 = 1_000_000;
+/// Live figures follow at least this often while requests come back.
+const SHOWN_NS: i64 = 20_000_000;
+
+/// How a loop waits and ends.
+pub(crate) struct Terms<'a> {
+    pub waiting: Waiting,
+    pub at_cap: AtCap,
+    /// Requests have planned times.
+    pub open: bool,
+    /// From the last planned request to the end by force.
+    pub drain_ns: i64,
+    pub job: u32,
+    pub slots: u32,
+    pub span: &'a Span<'a>,
+    /// Set where another thread of the same load has failed.
+    pub abort: &'a AtomicBool,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    io: Io,
+    issued_ns: i64,
+    phase: Phase,
+}
+
+pub(crate) struct Engine<'a, S, B> {
+    terms: &'a Terms<'a>,
+    source: S,
+    backend: B,
+    data: Data<'a>,
+    /// None where nothing is recorded.
+    lane: Option<Lane>,
+    tally: Tally,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    /// Pushed and not handed over.
+    fresh: Vec<u32>,
+    /// Taken from the source, and without a place yet.
+    held: Option<(Io, Phase)>,
+    exhausted: bool,
+    measure: (i64, i64),
+    /// The last instant at which every slot was taken.
+    full_ns: i64,
+    failures: u64,
+    rest_until: i64,
+    shown_ns: i64,
+    shown: [u64; 4],
+}
+
+impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
+    pub fn new(terms: &'a Terms<'a>, source: S, backend: B, data: Data<'a>, lane: Option<Lane>) -> Self {
+        let none = Io { seq: 0, planned_ns: 0, op: Op::Read, file: 0, offset: 0, bytes: 0 };
+        let slots = vec![Slot { io: none, issued_ns: 0, phase: Phase::Warmup }; terms.slots as usize];
+        Self {
+            terms,
+            source,
+            backend,
+            data,
+            lane,
+            tally: Tally::new(),
+            slots,
+            free: (0..terms.slots).rev().collect(),
+            fresh: Vec::with_capacity(terms.slots as usize),
+            held: None,
+            exhausted: false,
+            measure: (i64::MAX, i64::MAX),
+            full_ns: i64::MIN,
+            failures: 0,
+            rest_until: i64::MIN,
+            shown_ns: 0,
+            shown: [0; 4],
+        }
+    }
+
+    /// Runs the load to its end and returns what it came to.
+    pub fn run(mut self) -> Result<Tally, LoadError> {
+        wake_exactly();
+        let cpu = thread_cpu_ns();
+        let mut drained_by = i64::MAX;
+        let mut now = clock::now().0;
+        loop {
+            let wish = self.terms.span.control.wish();
+            if wish == Wish::Now || self.terms.abort.load(Relaxed) {
+                break;
+            }
+            self.exhausted |= wish == Wish::Finish;
+            self.measure = self.terms.span.measure();
+            let mut due = self.take(now)?;
+            self.show(now)?;
+            if self.exhausted {
+                if self.in_flight() == 0 {
+                    break;
+                }
+                drained_by = drained_by.min(now + self.terms.drain_ns);
+            } else if self.terms.open {
+                drained_by = self.measure.1.saturating_add(self.terms.drain_ns);
+            }
+            if now >= drained_by {
+                break;
+            }
+            if !self.fresh.is_empty() {
+                now = self.leave();
+            }
+            match self.terms.waiting {
+                Waiting::Sleep => {}
+                Waiting::Hybrid => due = due.saturating_sub(SPIN_NS),
+                Waiting::Spin => due = now,
+            }
+            let took = self.backend.enter(due.min(drained_by).min(now + TURN_NS) - now)?;
+            if let Some(ns) = took {
+                self.tally.submit.saturating_record(ns.max(1) as u64);
+            }
+            let back = self.backend.ready();
+            now = clock::now().0;
+            for _ in 0..back {
+                match self.backend.pop() {
+                    Some(done) => self.record(done, now)?,
+                    None => break,
+                }
+            }
+        }
+        self.end(cpu)
+    }
+
+    fn in_flight(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Takes what is due by `now` as far as there is room; returns when something will be due next.
+    #[inline]
+    fn take(&mut self, now: i64) -> Result<i64, LoadError> {
+        let begin = self.terms.span.epoch_ns.max(self.rest_until);
+        if now < begin {
+            return Ok(begin);
+        }
+        let all_in_order = self.terms.at_cap == AtCap::Block || !self.terms.open;
+        loop {
+            let full = self.free.is_empty();
+            if full {
+                self.full_ns = now;
+            }
+            if self.exhausted || (full && (all_in_order || self.held.is_some())) {
+                return Ok(i64::MAX);
+            }
+            let (io, phase) = match self.held.take() {
+                Some(held) => held,
+                None => match self.source.next(now) {
+                    Next::At(at) => return Ok(at),
+                    Next::End => {
+                        self.exhausted = true;
+                        continue;
+                    }
+                    Next::Io(io) => {
+                        let planned = if io.planned_ns == Io::NOW { now } else { io.planned_ns };
+                        let phase = if planned < self.measure.0 { Phase::Warmup } else { Phase::Measure };
+                        if planned >= self.measure.1 || (phase == Phase::Measure && !self.terms.span.spend()) {
+                            self.exhausted = true;
+                            continue;
+                        }
+                        (io, phase)
+                    }
+                },
+            };
+            if full && io.planned_ns != Io::NOW {
+                self.unanswered(Slot { io, issued_ns: now, phase }, now, ErrorClass::Dropped)?;
+                if self.terms.at_cap == AtCap::Stop {
+                    self.exhausted = true;
+                    self.tally.warnings.push(format!(
+                        "the load ended at the first request that found {} outstanding ones (at_cap = stop)",
+                        self.slots.len()
+                    ));
+                }
+                continue;
+            }
+            if full || !self.data.claim(&io) {
+                self.held = Some((io, phase));
+                return Ok(now + HELD_NS);
+            }
+            self.push(io, phase);
+            if self.failures >= FAILURES && !self.terms.open {
+                self.rest_until = now + FAILING_NS;
+                return Ok(self.rest_until);
+            }
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, io: Io, phase: Phase) {
+        let Some(slot) = self.free.pop() else { return };
+        if B::MOVES_DATA && io.op == Op::Write {
+            self.data.prepare(slot, &io);
+        }
+        self.tally.queued_at_cap += u64::from(io.planned_ns != Io::NOW && io.planned_ns <= self.full_ns);
+        self.slots[slot as usize] = Slot { io, issued_ns: 0, phase };
+        self.backend.push(slot, &io);
+        self.fresh.push(slot);
+    }
+
+    /// All that was pushed leaves at this instant, which is returned.
+    #[inline]
+    fn leave(&mut self) -> i64 {
+        let now = clock::now().0;
+        self.tally.batches += 1;
+        self.tally.submitted += self.fresh.len() as u64;
+        self.tally.max_in_flight = self.tally.max_in_flight.max(self.in_flight() as u64);
+        for slot in self.fresh.drain(..) {
+            self.slots[slot as usize].issued_ns = now;
+        }
+        now
+    }
+
+    #[inline]
+    fn record(&mut self, done: Done, now: i64) -> Result<(), LoadError> {
+        let Slot { io, issued_ns, phase } = self.slots[done.slot as usize];
+        let (issued_ns, done_ns) = done.times.unwrap_or((issued_ns, now));
+        let whole = done.result >= 0 && (done.result as u32 >= io.bytes || matches!(io.op, Op::Trim | Op::Flush));
+        let (mut error, status) = match done.result {
+            errno if errno < 0 => (ErrorClass::Io, errno.unsigned_abs() as u16),
+            _ if whole => (ErrorClass::None, 0),
+            _ => (ErrorClass::ShortIo, 0),
+        };
+        let bytes = if whole { io.bytes } else { done.result.max(0) as u32 };
+        if B::MOVES_DATA && !self.data.settle(done.slot, &io, whole, &mut self.tally) {
+            error = ErrorClass::Corrupt;
+        }
+        let planned_ns = if io.planned_ns == Io::NOW { issued_ns } else { io.planned_ns };
+        if self.terms.open && io.planned_ns != Io::NOW {
+            self.tally.add_timing(phase, planned_ns, issued_ns);
+        }
+        self.failures = if error == ErrorClass::Io { self.failures + 1 } else { 0 };
+        self.source.done(&io, whole);
+        self.free.push(done.slot);
+        self.write(Request {
+            seq: io.seq,
+            planned_ns,
+            issued_ns,
+            first_byte_ns: Request::NEVER,
+            done_ns,
+            offset: io.offset,
+            bytes: u64::from(bytes),
+            object: io.file,
+            stream: self.terms.job,
+            status,
+            phase,
+            op: io.op,
+            error,
+        })
+    }
+
+    /// Records a request that was never sent, or that never came back.
+    fn unanswered(&mut self, slot: Slot, now: i64, error: ErrorClass) -> Result<(), LoadError> {
+        let Slot { io, issued_ns, phase } = slot;
+        let planned_ns = if io.planned_ns == Io::NOW { issued_ns } else { io.planned_ns };
+        self.write(Request {
+            seq: io.seq,
+            planned_ns,
+            issued_ns,
+            first_byte_ns: Request::NEVER,
+            done_ns: now,
+            offset: io.offset,
+            bytes: 0,
+            object: io.file,
+            stream: self.terms.job,
+            status: 0,
+            phase,
+            op: io.op,
+            error,
+        })
+    }
+
+    #[inline]
+    fn write(&mut self, request: Request) -> Result<(), LoadError> {
+        self.tally.add(&request);
+        match &mut self.lane {
+            Some(lane) => Ok(lane.push(request)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Brings the live figures up to date, now and then.
+    #[inline]
+    fn show(&mut self, now: i64) -> Result<(), LoadError> {
+        if now - self.shown_ns < SHOWN_NS {
+            return Ok(());
+        }
+        self.shown_ns = now;
+        if let Some(lane) = &mut self.lane {
+            lane.tick(HostNs(now))?;
+        }
+        let (span, tally) = (self.terms.span, &self.tally);
+        let fine = tally.by_error[ErrorClass::None as usize];
+        let figures = [tally.submitted, tally.requests, tally.requests - fine, tally.bytes];
+        let live = [&span.live.issued, &span.live.done, &span.live.errors, &span.live.bytes];
+        let in_flight = |figures: &[u64; 4]| figures[0].saturating_sub(figures[1]);
+        let mut shown = in_flight(&self.shown);
+        add_change(&span.live.in_flight, in_flight(&figures), &mut shown);
+        for ((to, now), shown) in live.into_iter().zip(figures).zip(&mut self.shown) {
+            add_change(to, now, shown);
+        }
+        if self.terms.job == 0 {
+            span.show(now);
+        }
+        Ok(())
+    }
+
+    /// Ends by force what is still outstanding, records it and what was due and never sent.
+    fn end(mut self, cpu: i64) -> Result<Tally, LoadError> {
+        let now = clock::now().0;
+        let outstanding = self.in_flight() - self.fresh.len();
+        if !self.backend.stop(outstanding) {
+            self.tally.warnings.push("requests were still in the kernel when the load was ended".into());
+        }
+        let busy: Vec<u32> = {
+            let free: std::collections::HashSet<_> = self.free.iter().collect();
+            (0..self.terms.slots).filter(|slot| !free.contains(slot)).collect()
+        };
+        for slot in busy {
+            let mut held = self.slots[slot as usize];
+            if self.fresh.contains(&slot) {
+                held.issued_ns = now;
+            }
+            self.data.abandon(&held.io);
+            self.unanswered(held, now, ErrorClass::ClientStop)?;
+        }
+        if let Some((io, phase)) = self.held.take() {
+            self.unanswered(Slot { io, issued_ns: now, phase }, now, ErrorClass::ClientStop)?;
+        }
+        if self.failures >= FAILURES {
+            self.tally.warnings.push(format!(
+                "the last {} requests of a job failed; from the {FAILURES}th on they were sent at most once a \
+                 millisecond in a closed loop",
+                self.failures
+            ));
+        }
+        self.shown_ns = i64::MIN / 2;
+        self.show(now)?;
+        let remains = self.source.finish()?;
+        let mut tally = self.tally;
+        tally.unplayed += remains.unplayed;
+        tally.left_out += remains.left_out;
+        tally.warnings.extend(remains.warnings);
+        tally.cpu_ns = thread_cpu_ns() - cpu + self.backend.cpu_ns();
+        tally.end_ns = clock::now().0;
+        Ok(tally)
+    }
 }

@@ -8,20 +8,31 @@
 //! 4. What is written comes from `content`; what must be read again unharmed is stamped and checked by `verify`.
 
 mod arrivals;
+mod backend;
+mod buffers;
+mod claims;
 mod config;
 mod content;
+mod data;
 mod engine;
+mod launch;
 mod mix;
+mod null;
 mod pattern;
 mod replay;
+mod ring;
 mod source;
+mod span;
 mod summary;
+mod synthetic;
+mod tally;
 mod target;
+mod threads;
 mod verify;
 
 pub use config::{
     Arrivals, AtCap, Band, BlockConfig, Content, Engine, FileSpec, Flush, Mix, Pattern, Region, Remap, ReplayLoad,
     SizeShare, SyntheticLoad, TargetSpec, VerifySpec, Work,
 };
-pub use engine::block;
+pub use launch::block;
 pub use summary::BlockSummary;

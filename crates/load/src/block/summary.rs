@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use iojoule_record::{ErrorClass, Phase};
 use serde::Serialize;
 
 use crate::block::config::Engine;
+use crate::block::span::Span;
+use crate::block::tally::Tally;
 use crate::summary::{Lateness, PhaseSpan};
 
 #[derive(Clone, Debug, Serialize)]
@@ -55,4 +58,100 @@ pub struct BlockSummary {
     pub queue_depth: u32,
     pub target_bytes: u64,
     pub warnings: Vec<String>,
+}
+
+impl BlockSummary {
+    /// What the counts of all jobs come to; what they do not know (engine, target) is left for the caller.
+    pub(crate) fn of(tally: Tally, span: &Span<'_>) -> Self {
+        let count = |class: ErrorClass| tally.by_error[class as usize];
+        let errors = ErrorClass::ALL
+            .iter()
+            .filter(|class| **class != ErrorClass::None && count(**class) > 0)
+            .map(|class| (class.name(), count(*class)));
+        let (trace_span_ns, replayed_span_ns) = (tally.planned.span(), tally.issued.span());
+        let stretch = match (trace_span_ns, replayed_span_ns) {
+            (Some(trace), Some(replayed)) if trace > 0 => Some(replayed as f64 / trace as f64),
+            _ => None,
+        };
+        let lateness = Lateness {
+            p50_ns: tally.lateness.value_at_quantile(0.50),
+            p99_ns: tally.lateness.value_at_quantile(0.99),
+            max_ns: tally.lateness.max(),
+        };
+        let (from, to) = span.measure();
+        let cuts = [span.epoch_ns, from, to].map(|at| at.min(tally.end_ns));
+        let named = [Phase::Warmup, Phase::Measure].into_iter().zip(cuts.windows(2));
+        let phases = named.filter(|(_, cut)| cut[0] < cut[1]).map(|(phase, cut)| (phase, cut[0], cut[1]).into());
+        let mut warnings = tally.warnings;
+        if tally.queued_at_cap > 0 {
+            warnings.push(format!(
+                "{} requests waited because the cap on outstanding requests was reached",
+                tally.queued_at_cap
+            ));
+        }
+        Self {
+            epoch_ns: span.epoch_ns,
+            end_ns: tally.end_ns,
+            phases: phases.collect(),
+            trace_span_ns,
+            replayed_span_ns,
+            stretch,
+            lateness,
+            requests: tally.requests,
+            succeeded: count(ErrorClass::None),
+            bytes: tally.bytes,
+            errors: errors.collect(),
+            errnos: tally.by_errno.iter().map(|(errno, count)| (errno_name(*errno), *count)).collect(),
+            dropped: count(ErrorClass::Dropped),
+            queued_at_cap: tally.queued_at_cap,
+            unplayed: tally.unplayed,
+            left_out: tally.left_out,
+            verified: tally.verified,
+            corrupt: count(ErrorClass::Corrupt),
+            corruptions: tally.corruptions,
+            max_in_flight: tally.max_in_flight,
+            batch_mean: if tally.batches == 0 { 0.0 } else { tally.submitted as f64 / tally.batches as f64 },
+            submit_p50_ns: tally.submit.value_at_quantile(0.50),
+            submit_p99_ns: tally.submit.value_at_quantile(0.99),
+            cpu_s: tally.cpu_ns as f64 / 1e9,
+            writer_cpu_s: 0.0,
+            engine: Engine::IoUring,
+            direct: None,
+            jobs: 0,
+            queue_depth: 0,
+            target_bytes: 0,
+            warnings,
+        }
+    }
+}
+
+/// The name of an error number as the manuals give it, of those a storage device answers with.
+fn errno_name(errno: u16) -> String {
+    let name = match i32::from(errno) {
+        libc::EIO => "EIO",
+        libc::ENOSPC => "ENOSPC",
+        libc::EINVAL => "EINVAL",
+        libc::ENXIO => "ENXIO",
+        libc::ENODEV => "ENODEV",
+        libc::EOPNOTSUPP => "EOPNOTSUPP",
+        libc::EROFS => "EROFS",
+        libc::EBADF => "EBADF",
+        libc::EDQUOT => "EDQUOT",
+        libc::EFBIG => "EFBIG",
+        libc::EPERM => "EPERM",
+        libc::EACCES => "EACCES",
+        libc::ENOMEM => "ENOMEM",
+        libc::EAGAIN => "EAGAIN",
+        libc::ETIMEDOUT => "ETIMEDOUT",
+        libc::EREMOTEIO => "EREMOTEIO",
+        libc::EILSEQ => "EILSEQ",
+        libc::ENODATA => "ENODATA",
+        libc::ENOLINK => "ENOLINK",
+        libc::EBUSY => "EBUSY",
+        libc::ECANCELED => "ECANCELED",
+        libc::ENOTTY => "ENOTTY",
+        libc::ESTALE => "ESTALE",
+        other => return format!("errno {other}"),
+    };
+    name.into()
 }

@@ -1,0 +1,185 @@
+//! The kernel's ring: everything due is handed over in one `io_uring_enter`, which reaps and waits in the same call.
+//! Files are registered, and buffers where they are few enough to be pinned. No polling kernel thread: it burns power.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode, squeue};
+use iojoule_record::{Op, clock};
+
+use crate::LoadError;
+use crate::block::backend::{Backend, Done};
+use crate::block::buffers::Buffers;
+use crate::block::source::Io;
+use crate::block::target::Target;
+
+/// Buffers are pinned up to this many bytes in all.
+const PINNED: usize = 64 << 20;
+/// Handing over and waiting are one call; every so often they are two, so that the time of the first is known.
+const APART: u32 = 64;
+/// `_IO(0x12, 0)`: discard on the ring (Linux 6.12).
+const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
+/// Marks a request to cancel, whose own completion nobody waits for.
+const CANCEL: u64 = u64::MAX;
+
+pub(crate) struct Ring {
+    ring: IoUring,
+    buffers: Arc<Buffers>,
+    pinned: bool,
+    devices: Vec<bool>,
+    data_only: bool,
+    /// Calls since the last one that was taken apart.
+    together: u32,
+}
+
+impl Ring {
+    /// Of the calling thread, which must be the one to use it. `data_only` makes a flush an `fdatasync`.
+    pub fn new(target: &Target, slots: u32, buffers: Arc<Buffers>, data_only: bool) -> Result<Self, LoadError> {
+        let system = |doing| move |source| LoadError::System { doing, source };
+        let ring = build(slots).map_err(system("io_uring_setup"))?;
+        let files: Vec<_> = target.files.iter().filter_map(|place| Some(place.file.as_ref()?.as_raw_fd())).collect();
+        ring.submitter().register_files(&files).map_err(system("registering files with io_uring"))?;
+        let pinned = buffers.bytes() <= PINNED && {
+            // SAFETY: the buffers outlive the ring, which holds on to them.
+            unsafe { ring.submitter().register_buffers(&buffers.vectors()) }.is_ok()
+        };
+        let devices = target.files.iter().map(|place| place.is_device).collect();
+        Ok(Self { ring, buffers, pinned, devices, data_only, together: 0 })
+    }
+
+    fn entry(&self, slot: u32, io: &Io) -> squeue::Entry {
+        let file = Fixed(io.file);
+        let (at, index) = (self.buffers.at(slot), slot as u16);
+        match io.op {
+            Op::Write if self.pinned => opcode::WriteFixed::new(file, at, io.bytes, index).offset(io.offset).build(),
+            Op::Write => opcode::Write::new(file, at, io.bytes).offset(io.offset).build(),
+            Op::Flush => {
+                let flags = if self.data_only { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
+                opcode::Fsync::new(file).flags(flags).build()
+            }
+            Op::Trim if self.devices[io.file as usize] => {
+                // Start and length of the range lie where the kernel reads `addr` and `addr3`.
+                let mut length = [0; 16];
+                length[..8].copy_from_slice(&u64::from(io.bytes).to_ne_bytes());
+                opcode::UringCmd16::new(file, BLOCK_URING_CMD_DISCARD).addr(Some(io.offset)).cmd(length).build()
+            }
+            Op::Trim => {
+                let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+                opcode::Fallocate::new(file, u64::from(io.bytes)).offset(io.offset).mode(mode).build()
+            }
+            _ if self.pinned => opcode::ReadFixed::new(file, at, io.bytes, index).offset(io.offset).build(),
+            _ => opcode::Read::new(file, at, io.bytes).offset(io.offset).build(),
+        }
+    }
+
+    /// One `io_uring_enter`: hands over what is in line and waits for `want` completions, for `wait_ns` at most.
+    fn call(&mut self, want: usize, wait_ns: i64) -> Result<(), LoadError> {
+        let wait_ns = wait_ns.max(0);
+        let time = Timespec::new().sec((wait_ns / 1_000_000_000) as u64).nsec((wait_ns % 1_000_000_000) as u32);
+        let args = SubmitArgs::new().timespec(&time);
+        let submitter = self.ring.submitter();
+        let done = if want > 0 { submitter.submit_with_args(want, &args) } else { submitter.submit() };
+        match done {
+            Ok(_) => Ok(()),
+            // Nothing came in time, a signal came, or completions must be taken first: the loop comes back.
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {
+                Ok(())
+            }
+            Err(source) => Err(LoadError::System { doing: "io_uring_enter", source }),
+        }
+    }
+}
+
+impl Backend for Ring {
+    const MOVES_DATA: bool = true;
+
+    #[inline]
+    fn push(&mut self, slot: u32, io: &Io) {
+        let entry = self.entry(slot, io).user_data(u64::from(slot));
+        // SAFETY: buffer and file live as long as the ring; the queue has as many entries as there are slots, so it
+        // cannot be full.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        debug_assert!(pushed.is_ok());
+    }
+
+    #[inline]
+    fn enter(&mut self, wait_ns: i64) -> Result<Option<i64>, LoadError> {
+        let queue = self.ring.submission();
+        let (pushed, idle) = (!queue.is_empty(), queue.is_empty() && !queue.taskrun());
+        drop(queue);
+        if idle && wait_ns <= 0 {
+            return Ok(None);
+        }
+        self.together += 1;
+        if pushed && (wait_ns <= 0 || self.together >= APART) {
+            self.together = 0;
+            let before = clock::now().0;
+            self.call(0, 0)?;
+            let took = clock::now().0 - before;
+            if wait_ns > 0 {
+                self.call(1, wait_ns - took)?;
+            }
+            return Ok(Some(took));
+        }
+        self.call(usize::from(wait_ns > 0), wait_ns)?;
+        Ok(None)
+    }
+
+    #[inline]
+    fn ready(&mut self) -> usize {
+        self.ring.completion().len()
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Done> {
+        let entry = self.ring.completion().next()?;
+        Some(Done { slot: entry.user_data() as u32, result: entry.result(), times: None })
+    }
+
+    fn stop(&mut self, outstanding: usize) -> bool {
+        if outstanding == 0 {
+            return true;
+        }
+        let all = io_uring::types::CancelBuilder::any();
+        let entry = opcode::AsyncCancel2::new(all).build().user_data(CANCEL);
+        // SAFETY: the request names no memory.
+        let _ = unsafe { self.ring.submission().push(&entry) };
+        let until = clock::now().0 + 1_000_000_000;
+        let mut left = outstanding;
+        while left > 0 && clock::now().0 < until {
+            if self.call(1, 50_000_000).is_err() {
+                break;
+            }
+            left -= self.ring.completion().filter(|entry| entry.user_data() != CANCEL).count().min(left);
+        }
+        if left > 0 {
+            // What the kernel may still write to is never given back.
+            std::mem::forget(self.buffers.clone());
+        }
+        left == 0
+    }
+}
+
+/// A ring with the settings that were measured to be the quickest, or what an older kernel knows of them.
+fn build(slots: u32) -> io::Result<IoUring> {
+    let mut newest = IoUring::builder();
+    newest.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();
+    let mut newer = IoUring::builder();
+    newer.setup_coop_taskrun().setup_taskrun_flag();
+    let (entries, mut last) = (slots.max(2), None);
+    for builder in [newest, newer, IoUring::builder()] {
+        match builder.build(entries) {
+            Ok(ring) => return Ok(ring),
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => last = Some(e),
+            Err(e) => return Err(e),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EINVAL)))
+}
+
+/// Why the kernel denies a ring to this process, if it does.
+pub(crate) fn denied() -> Option<io::Error> {
+    build(2).and_then(|ring| ring.submitter().submit()).err()
+}

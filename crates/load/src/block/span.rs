@@ -1,0 +1,52 @@
+//! When the phases of a load begin and end.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicI64, AtomicU64};
+
+use iojoule_record::{Live, Phase};
+
+use crate::control::Control;
+
+/// Shared by all engine threads of a load.
+pub(crate) struct Span<'a> {
+    pub epoch_ns: i64,
+    /// From the epoch; none where the load is to be told.
+    pub warmup_ns: Option<i64>,
+    /// Length of phase `measure`; none where it lasts as long as there are requests.
+    pub duration_ns: Option<i64>,
+    /// Requests of phase `measure` that may still be issued.
+    pub budget: Option<AtomicI64>,
+    pub control: &'a Control,
+    pub live: Arc<Live>,
+}
+
+impl Span<'_> {
+    /// Host times between which a request is of phase `measure`; both far off while nobody has told.
+    #[inline]
+    pub fn measure(&self) -> (i64, i64) {
+        let from = match self.warmup_ns {
+            Some(warmup) => self.epoch_ns.saturating_add(warmup),
+            None => self.control.measure_from().unwrap_or(i64::MAX),
+        };
+        (from, self.duration_ns.map_or(i64::MAX, |duration| from.saturating_add(duration)))
+    }
+
+    /// Takes one request of the budget; false where none is left.
+    #[inline]
+    pub fn spend(&self) -> bool {
+        self.budget.as_ref().is_none_or(|left| left.fetch_sub(1, Relaxed) > 0)
+    }
+
+    /// Shows the phase of this instant.
+    pub fn show(&self, now: i64) {
+        let phase = if now < self.measure().0 { Phase::Warmup } else { Phase::Measure };
+        self.live.phase.store(1 + phase as u64, Relaxed);
+    }
+}
+
+/// Adds what has changed since the last time, which may be less than nothing.
+pub(crate) fn add_change(to: &AtomicU64, now: u64, shown: &mut u64) {
+    to.fetch_add(now.wrapping_sub(*shown), Relaxed);
+    *shown = now;
+}
