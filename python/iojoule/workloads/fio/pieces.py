@@ -42,7 +42,9 @@ class Draft:
         line = self.lines.get(key)
         place = f"{self.job.section.file}:{self.job.section.number}: [{self.job.name}]"
         where = place if line is None else f"{line.place}: {line.text}"
-        self.not_understood.append(f"{where} is not understood: {reason}")
+        said = f"{where} is not understood: {reason}"
+        if said not in self.not_understood:
+            self.not_understood.append(said)
 
     def differ(self, text: str) -> None:
         self.differences.append(f"differs: {text}")
@@ -95,7 +97,7 @@ def target_of(draft: Draft, job_file: Path) -> dict[str, Any]:
         return {"name": path.name, "kind": "device", "path": str(path), **caches, **scheduler}
     if "ioscheduler" in draft.values:
         draft.refuse("ioscheduler", "only a device has one; a file's device is not set")
-    if size is None and not path.exists():
+    if size is None and "size" not in draft.values and not path.exists():
         draft.refuse("size", f"{path} is not there, and no size says how large to make it")
     made = {} if size is None else {"size": size + offset}
     return {"name": path.name, "kind": "file", "path": str(path), **made, **caches}
@@ -239,36 +241,38 @@ def _engine(draft: Draft) -> Iterator[tuple[str, Any]]:
 
 
 def _pace(draft: Draft, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    jobs = draft.get("numjobs", 1)
-    rate = None
-    for key in ("rate", "rate_iops"):
-        if key not in draft.values:
-            continue
-        parts = [part.strip() for part in draft.get(key).split(",")]
-        if len(parts) > 1 and 0 < found.get("write", 0) < 100:
-            draft.refuse(key, "reads and writes of a mix share one rate")
-        text = parts[1] if found.get("write") == 100 and len(parts) > 1 else parts[0]
-        number = draft.number(key, text) if text else None
-        if number is None:
-            continue
-        if key == "rate" and "block_size" not in found:
-            draft.refuse(key, "a rate in bytes needs one block size; rate_iops is understood")
-        elif 0 < found.get("write", 0) < 100 and len(parts) == 1:
-            # fio limits reads and writes each: a mix reaches its rate when the larger part does.
-            rate = (
-                number / (found["block_size"] if key == "rate" else 1) * 100 / max(found["write"], 100 - found["write"])
-            )
-        else:
-            rate = number / (found["block_size"] if key == "rate" else 1)
-    if rate is None:
+    rates = [both for key in ("rate", "rate_iops") if (both := _rates(draft, key, found)) is not None]
+    if not rates:
         return
-    yield "rate", rate * jobs
+    read, write = rates[-1]
+    if 0 < found.get("write", 0) < 100:
+        yield "write", round(100 * write / (read + write), 6)
+        draft.differ("fio holds reads and writes each to the rate, whatever rwmix says; write is what comes of it")
+        rate = read + write
+    else:
+        rate = write if found.get("write") else read
+    yield "rate", rate * draft.get("numjobs", 1)
     if (process := draft.get("rate_process", "linear")) not in ("linear", "poisson"):
         draft.refuse("rate_process", "linear and poisson are understood")
     yield "arrivals", "poisson" if process == "poisson" else "constant"
-    draft.differ(
-        "fio's rate is an upper limit; here it is a plan: what is late stays late, and is counted from when it was due"
-    )
+    draft.differ("fio's rate is a limit; here it is a plan: what is late stays late, and is timed from when it was due")
+
+
+def _rates(draft: Draft, key: str, found: dict[str, Any]) -> tuple[float, float] | None:
+    """Requests per second of reads and of writes of one job; None where the key is not given or cannot be said."""
+    if key not in draft.values:
+        return None
+    if key == "rate" and "block_size" not in found:
+        draft.refuse(key, "a rate in bytes needs one block size; rate_iops is understood")
+        return None
+    read, write, _ = values.per_direction(draft.get(key))
+    mixed, writes = 0 < found.get("write", 0) < 100, found.get("write") == 100
+    if not (read or (writes and not mixed)) or not (write or not (writes or mixed)):
+        draft.refuse(key, "it leaves reads or writes without a rate")
+        return None
+    size = found["block_size"] if key == "rate" else 1
+    numbers = [(draft.number(key, part) or 0) / size if part else 0.0 for part in (read, write)]
+    return numbers[0], numbers[1]
 
 
 def _content(draft: Draft, writes: bool) -> Iterator[tuple[str, Any]]:
