@@ -19,6 +19,7 @@ from iojoule.targets.base import Opening
 from iojoule.targets.keys import Fill
 
 _PIECE = 4 << 20
+_TELL_EVERY = 64 << 20
 Note = Callable[[str], None]
 
 
@@ -102,14 +103,18 @@ def fill_file(descriptor: int, size: int, fill: Fill, note: Note) -> None:
         if error.errno != errno.EOPNOTSUPP:
             raise
     piece = _pieces(fill)
-    for offset in range(0, size, _PIECE):
-        data = piece()[: size - offset]
-        while data:
-            written = os.pwrite(descriptor, data, offset)
-            offset, data = offset + written, data[written:]
-        if offset % (64 << 20) == 0:
-            note(f"{offset / size:.0%} of {size / 1e9:.1f} GB")
+    for start in range(0, size, _PIECE):
+        if start % _TELL_EVERY == 0:
+            note(f"{start / size:.0%} of {size / 1e9:.3g} GB")
+        write_all(descriptor, piece()[: size - start], start)
     os.fsync(descriptor)
+
+
+def write_all(descriptor: int, data: memoryview, offset: int) -> None:
+    """Write all of ``data`` at ``offset``, however little the kernel takes at once."""
+    while data:
+        written = os.pwrite(descriptor, data, offset)
+        offset, data = offset + written, data[written:]
 
 
 def _pieces(fill: Fill) -> Callable[[], memoryview]:

@@ -17,10 +17,12 @@ from iojoule.errors import DeviceError
 from iojoule.host import caches
 from iojoule.host.disk import disk, number_of
 from iojoule.host.kernel import number
+from iojoule.targets.made import write_all
 from iojoule.targets.storage import Storage
 
 _BLKDISCARD = 0x1277  # linux/fs.h; start and length in bytes
 _PIECE = 4 << 20
+_TELL_EVERY = 64 << 20
 _DISCARD_PIECE = 1 << 30  # so that a slow device can be told of, and stopped, between
 Note = Callable[[str], None]
 
@@ -90,13 +92,9 @@ def _discard(descriptor: int, size: int, note: Note) -> bool:
 
 
 def _overwrite(descriptor: int, size: int, note: Note) -> None:
-    zeros = bytes(_PIECE)
+    zeros = memoryview(bytes(_PIECE))
     for start in range(0, size, _PIECE):
-        left = memoryview(zeros)[: size - start]
-        offset = start
-        while left:
-            written = os.pwrite(descriptor, left, offset)
-            offset, left = offset + written, left[written:]
-        if start % (64 << 20) == 0:
-            note(f"overwritten with zeros, {offset / size:.0%}")
+        if start % _TELL_EVERY == 0:
+            note(f"overwritten with zeros, {start / size:.0%}")
+        write_all(descriptor, zeros[: size - start], start)
     os.fsync(descriptor)
