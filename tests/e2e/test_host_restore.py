@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from e2e.loops import MIB, Loops
+from e2e.loops import MIB, Loops, run
 from iojoule.host.journal import journals, unrestored
 from iojoule.host.restore import restore
 from iojoule.targets.base import Opening
@@ -24,6 +25,7 @@ from iojoule.targets.loop import LoopTarget, open_loop
 pytestmark = pytest.mark.e2e
 
 SETTINGS = ("scheduler", "read_ahead_kb", "write_cache", "nr_requests", "wbt_lat_usec")
+LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81
 WANTED = {"read_ahead": "1MiB", "scheduler": "mq-deadline", "write_cache": "write through"}
 
 
@@ -86,14 +88,14 @@ def test_a_setting_is_put_back_after_a_kill_and_its_loop_device_and_file_taken_a
     assert changed["read_ahead_kb"] == "1024\n"
     assert changed["write_cache"] == "write through\n"
 
+    (before,) = (c.facts["old"] for j in journals([runs]) for c in unrestored(j) if c.kind == "settings")
     code, told = iojoule("host", "restore", runs)
     assert code == 0, told
     assert [change["kind"] for change in told["changes"]] == ["settings", "loop", "made"]
     assert {change["result"] for change in told["changes"]} == {"restored"}
     after = queue(device)
-    assert "[none]" in after["scheduler"]
-    assert after["write_cache"] == "write back\n"
-    assert after["read_ahead_kb"] != changed["read_ahead_kb"]
+    assert f"[{before['scheduler']}]" in after["scheduler"]
+    assert after["read_ahead_kb"] == f"{before['read_ahead_kb']}\n"
     assert not Path("/sys/block", device.name, "loop/backing_file").exists()
     assert not list((runs / "campaign/targets").glob("*.img"))
     assert iojoule("host", "restore", runs) == (0, {"changes": [], "exit": 0})
@@ -207,24 +209,48 @@ def test_what_somebody_changed_since_is_left_unless_forced(loops: Loops, tmp_pat
 
 def test_a_run_that_still_goes_on_is_left_alone(loops: Loops, tmp_path: Path) -> None:
     device = loops.device(4 * MIB)
+    before = queue(device)
     with open_device(DeviceTarget(name="d", path=device, scheduler="kyber"), opening(tmp_path / "c", device)):
         code, told = iojoule("host", "restore", tmp_path / "c")
         assert (code, told["changes"][0]["result"]) == (0, "running")
         assert "[kyber]" in queue(device)["scheduler"]
-    assert "[none]" in queue(device)["scheduler"]
+    assert queue(device) == before
 
 
-def test_a_device_number_that_another_disk_has_now_is_not_touched(loops: Loops, tmp_path: Path) -> None:
+def test_what_was_set_on_a_loop_device_is_put_back_whatever_file_is_below_it_now(loops: Loops, tmp_path: Path) -> None:
+    """The kernel keeps the settings of a loop device when its file goes: the next user would have them."""
     device = loops.device(4 * MIB)
+    before = queue(device)
 
     def die() -> None:
-        with open_device(DeviceTarget(name="d", path=device, scheduler="kyber"), opening(tmp_path / "c", device)):
+        with open_device(DeviceTarget(name="d", path=device, **WANTED), opening(tmp_path / "c", device)):
             os.kill(os.getpid(), signal.SIGKILL)
 
     in_child(die)
-    subprocess.run(["/usr/sbin/losetup", "-d", str(device)], check=True)
-    subprocess.run(["/usr/sbin/losetup", str(device), str(loops.file())], check=True)
-    outcomes = restore([tmp_path / "c"])
-    assert [outcome.result for outcome in outcomes] == ["gone"]
-    assert "another disk" in outcomes[0].text
-    Path("/sys/block", device.name, "queue/scheduler").write_text("none")
+    run("losetup", "-d", device)
+    run("losetup", device, loops.file())
+    assert queue(device) != before
+    assert [outcome.result for outcome in restore([tmp_path / "c"])] == ["restored"]
+    assert queue(device) == before
+
+
+def test_a_disk_that_came_under_the_name_of_another_is_not_touched(loops: Loops, tmp_path: Path) -> None:
+    with Path("/dev/loop-control").open() as control:
+        number = fcntl.ioctl(control, LOOP_CTL_ADD, 200 + os.getpid() % 800)
+        device = Path(f"/dev/loop{number}")
+        try:
+            run("losetup", device, loops.file())
+
+            def die() -> None:
+                given = opening(tmp_path / "c", device)
+                with open_device(DeviceTarget(name="d", path=device, scheduler="kyber"), given):
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            in_child(die)
+            run("losetup", "-d", device)
+            fcntl.ioctl(control, LOOP_CTL_REMOVE, number)
+            fcntl.ioctl(control, LOOP_CTL_ADD, number)
+            outcomes = restore([tmp_path / "c"])
+        finally:
+            fcntl.ioctl(control, LOOP_CTL_REMOVE, number)
+    assert [(outcome.result, outcome.text[:12]) for outcome in outcomes] == [("gone", "another disk")]

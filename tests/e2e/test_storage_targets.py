@@ -148,8 +148,10 @@ def test_a_loop_device_has_its_sector_and_its_direct_io(sector: int, loops: Loop
 
 
 def test_a_loop_device_that_vanishes_takes_nothing_with_it(loops: Loops, tmp_path: Path) -> None:
-    with opened("loop", opening(tmp_path, writes=False), size=MIB, scheduler="mq-deadline") as storage:
+    with opened("loop", opening(tmp_path, writes=False), size=MIB, scheduler="kyber", read_ahead=0) as storage:
         run("losetup", "-d", storage.paths[0])
+    scheduler = Path("/sys/block", storage.paths[0].name, "queue/scheduler")
+    assert "[kyber]" not in scheduler.read_text()
     assert remove_made(tmp_path / "targets")[0].result == "restored"
 
 

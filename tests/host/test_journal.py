@@ -67,7 +67,7 @@ def test_settings_did_not_outlive_a_restart_of_the_machine(tmp_path: Path, path:
     attribute = tmp_path / "queue" / "read_ahead_kb"
     attribute.parent.mkdir()
     attribute.write_text("64\n")
-    facts = {"disk": "sdz", "sequence": None, "places": {"read_ahead_kb": str(attribute)}}
+    facts = {"disk": "sdz", "folder": str(tmp_path), "entry": 1, "places": {"read_ahead_kb": str(attribute)}}
     with Journal(path) as journal:
         journal.begin("settings", **facts, old={"read_ahead_kb": "128"}, new={"read_ahead_kb": "64"})
     line = json.loads(path.read_text())

@@ -43,11 +43,6 @@ class Disk:
     def size_bytes(self) -> int:
         return 512 * (number(self.folder / "size") or 0)
 
-    @property
-    def sequence(self) -> int | None:
-        """Counts the disks this kernel has seen: another number under the same name is another disk (since 5.15)."""
-        return number(self.whole / "diskseq")
-
     def described(self) -> dict[str, Any]:
         """Model, firmware, size, blocks, scheduler, caches of the whole disk."""
         return describe_disk(self.whole)

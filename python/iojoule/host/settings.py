@@ -36,7 +36,10 @@ def change_settings(disk: Disk, wanted: Mapping[str, str], journal: Journal) -> 
     change = journal.begin(
         "settings",
         disk=disk.whole.name,
-        sequence=disk.sequence,
+        folder=str(disk.whole),
+        # Names this registration of the disk: after an unplugging the same name is another entry of sysfs. The medium
+        # may change without that, as under a loop device, and what was set stays set.
+        entry=disk.whole.stat().st_ino,
         places={name: str(place) for name, place in places.items()},
         old=old,
         new=new,
@@ -59,10 +62,10 @@ def put_back(change: Change, journal: Journal, force: bool = False) -> tuple[str
     """
     places = {name: Path(place) for name, place in change.facts["places"].items()}
     old, new = change.facts["old"], change.facts["new"]
-    if not any(place.exists() for place in places.values()):
+    folder = Path(change.facts["folder"])
+    if not folder.exists():
         return "gone", "the device is not there any more"
-    sequence = number(next(iter(places.values())).parent.parent / "diskseq")
-    if change.facts["sequence"] is not None and sequence is not None and sequence != change.facts["sequence"]:
+    if folder.stat().st_ino != change.facts["entry"]:
         return "gone", f"another disk is {change.facts['disk']} now"
     if change.states == ("settled",) and not force:
         now = {name: _read(places[name]) for name in new if name in places}
@@ -72,13 +75,21 @@ def put_back(change: Change, journal: Journal, force: bool = False) -> tuple[str
             told = f"{name} was {old[name]}, was set to {new[name]} by the run, and is {now[name]} now"
             return "left", f"{told}: somebody changed it since; --force restores it all the same"
     journal.mark(change, "restoring")
-    restored = []
+    restored, stuck = [], []
     for name in (name for name in _ORDER if old.get(name) is not None and name in places):
-        if _read(places[name]) != old[name]:
+        if _read(places[name]) == old[name]:
+            continue
+        try:
             places[name].write_text(old[name])
-            restored.append(f"{name} {old[name]}")
-        if _read(places[name]) != old[name]:
-            raise DeviceError(f"{places[name]} does not go back to {old[name]}", device=change.facts["disk"])
+        except OSError as error:
+            stuck.append(f"{places[name]} does not go back to {old[name]}: {error.strerror}")
+            continue
+        restored.append(f"{name} {old[name]}")
+        # A device without a medium shows no write cache, whatever is set.
+        if _read(places[name]) != old[name] and number(folder / "size"):
+            stuck.append(f"{places[name]} does not go back to {old[name]}")
+    if stuck:
+        raise DeviceError("; ".join(stuck), device=change.facts["disk"])
     return "restored", ", ".join(restored) or "was as before"
 
 
