@@ -6,14 +6,18 @@ from collections.abc import Sequence
 
 from iojoule.metrics.metric import MODELLED, Difference, Finding
 
+from .block_findings import block_doubts, block_result, sweep_results
 from .data import CampaignData
 from .numbers import percent, plain, quoted
 from .reduce import Group, RunResult, Scenario
+from .sweep import sweep_of
 from .words import COMPARED, boundary_text
 
 ORDER = {"fail": 0, "warning": 1, "result": 2, "ok": 3, "note": 4}
 LIMIT_PER_TEXT = 4
 SAID = {
+    ("iops", ""): "IOPS",
+    ("iops_per_w", "system"): "IOPS/W",
     ("j_per_request", "system"): "energy per request",
     ("power_mean", "system"): "power",
     ("completion_from_planned_p99", ""): "time by which 99 % are done",
@@ -24,8 +28,13 @@ SAID = {
 def findings(campaign: CampaignData, scenarios: Sequence[Scenario]) -> list[Finding]:
     """Results first, then everything that weakens them, worst first."""
     runs = [result for scenario in scenarios for group in scenario.groups for result in group.runs]
-    results = [Finding("result", text) for scenario in scenarios for text in _results(scenario, len(scenarios) > 1)]
-    doubts = [*_incomplete(campaign, runs), *_fidelity(runs), *_errors(runs), *_power(runs), *_events(runs)]
+    sweep = sweep_of(scenarios)
+    alone = [one for one in scenarios if sweep is None or one not in sweep.scenarios]
+    results = [] if sweep is None else list(sweep_results(sweep))
+    results += [Finding("result", text) for scenario in alone for text in _results(scenario, len(scenarios) > 1)]
+    block = [one for one in runs if one.run.cell is not None and one.run.status == "complete"]
+    doubts = [*_incomplete(campaign, runs), *_fidelity(runs), *block_doubts(block), *_errors(runs), *_power(runs)]
+    doubts += _events(runs)
     every = results + sorted(doubts, key=lambda one: ORDER[one.level])
     return [Finding(one.level, _glued(one.text)) for one in every]
 
@@ -44,6 +53,8 @@ def _results(scenario: Scenario, named: bool) -> list[str]:
 
 
 def _served(group: Group) -> str:
+    if group.runs[0].run.cell is not None:
+        return block_result(group)
     rate, share = group.estimate("requests_per_s"), group.estimate("success_share")
     if rate is None or rate.mean is None or share is None:
         return ""
@@ -79,8 +90,9 @@ def _compared(scenario: Scenario) -> list[str]:
             said.append(f"Against {baseline.target}, {other.target} differs beyond the scatter: {', '.join(parts)}")
         elif any(d.significant is not None for d in chosen.values()):
             said.append(
-                f"{other.target} and {baseline.target} do not differ beyond the scatter of their repeats in energy per "
-                "request, power or completion time"
+                f"{other.target} and {baseline.target} do not differ beyond the scatter of their repeats in "
+                + ("rate, " if other.runs[0].run.cell else "")
+                + "energy per request, power or completion time"
             )
         elif chosen:
             said.append(
@@ -101,7 +113,7 @@ def _incomplete(campaign: CampaignData, runs: Sequence[RunResult]) -> list[Findi
 
 
 def _fidelity(runs: Sequence[RunResult]) -> list[Finding]:
-    judged = [one for one in runs if one.run.status == "complete"]
+    judged = [one for one in runs if one.run.status == "complete" and one.run.cell is None]
     bad = [
         Finding(finding.level, f"{one.run.name}: {finding.text}.")
         for one in judged
