@@ -13,6 +13,7 @@ from iojoule.metrics.metric import Estimate, Metric
 if TYPE_CHECKING:
     from iojoule.report.data import CampaignData
     from iojoule.report.reduce import Scenario
+    from iojoule.report.sweep import Sweep
 
 Figure = Estimate | Metric
 """One figure: of one run, or over its repeats."""
@@ -21,18 +22,27 @@ HEADLINES = (
     "requests",
     "success_share",
     "requests_per_s",
+    "iops",
     "throughput",
     "concurrency_max",
+    "little_deviation",
+    "cpu_system",
+    "cpu_engine",
     "latency_from_planned_p50",
     "latency_from_planned_p99",
+    "completion_from_issued_mean",
     "completion_from_planned_p99",
     "stretch",
     "lateness_p99",
+    "idle_power",
     "power_mean",
+    "power_above_idle",
     "energy",
     "requests_per_j",
+    "iops_per_w",
     "mb_per_j",
     "j_per_request",
+    "j_per_io",
 )
 """What is shown without ``--all``, in this order."""
 
@@ -95,6 +105,7 @@ def summary(campaign: CampaignData) -> dict[str, Any]:
 def print_campaign(campaign: CampaignData, *, budget: bool = False, everything: bool = False) -> None:
     """The figures as text; an incomplete run speaks for itself and is kept out of the means."""
     from iojoule.report.reduce import metrics_of, reduce_campaign
+    from iojoule.report.sweep import sweep_of
 
     scenarios, _ = reduce_campaign(campaign)
     print(f"{campaign.experiment}: {campaign.status}, {len(campaign.runs)} runs")
@@ -104,8 +115,36 @@ def print_campaign(campaign: CampaignData, *, budget: bool = False, everything: 
             print(f"  {run.name} is incomplete ({run.status}): {rows:,} requests recorded{_because(_error(run))}")
             for metric in _chosen(metrics_of(run) if rows else [], everything):
                 print(f"    {_named(metric):32} {quoted(metric):>28} {_boundary(metric)}".rstrip())
+    sweep = None if budget or everything else sweep_of(scenarios)
+    if sweep is not None:
+        _print_sweep(sweep)
     for scenario in scenarios:
-        _print_scenario(scenario, budget, everything)
+        if sweep is None or scenario not in sweep.scenarios:
+            _print_scenario(scenario, budget, everything)
+
+
+def _print_sweep(sweep: Sweep) -> None:
+    """A line for each cell, with the best operating points; `--all` has every figure of each."""
+    from iojoule.report.numbers import plain, with_uncertainty
+    from iojoule.report.sweep_tables import mark
+
+    for panel in sweep.panels:
+        boundaries = ", ".join(sorted({f"[{point.boundary}]" for point in panel.points if point.boundary}))
+        print(f"\n{panel.label} on {panel.target} {boundaries}".rstrip())
+        print(
+            f"  {'size':>8}{'depth':>7}{'IOPS':>18}{'MB/s':>10}{'mean ms':>10}{'99 % ms':>10}{'W':>16}{'IOPS/W':>18}"
+            f"  {'N = X·R'}"
+        )
+        best = panel.best_points
+        for point in panel.points:
+            rate, power, work = point.of("iops"), point.of("power_mean", "system"), point.of("iops_per_w", "system")
+            cells = ["–" if one is None else with_uncertainty(one.mean, one.expanded) for one in (rate, power, work)]
+            times = [plain(point.value(f"completion_from_issued_{name}")) for name in ("mean", "p99")]
+            print(
+                f"  {point.cell.size_label:>8}{point.depth:>7}{cells[0]:>18}{plain(point.value('throughput')):>10}"
+                f"{times[0]:>10}{times[1]:>10}{cells[1]:>16}{cells[2]:>18}  {mark(point)}"
+                + ("  best" if point in best else "")
+            )
 
 
 def _print_scenario(scenario: Scenario, budget: bool, everything: bool) -> None:

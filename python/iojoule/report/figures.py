@@ -108,7 +108,7 @@ def traffic(scenario: Scenario, name: str, colour: Mapping[str, str], interval_s
     open_now = _rate_courses(scenario, colour, lambda rates: rates.in_flight)
     if not sent:
         return None
-    caption = f"Megabytes received per second, and requests in flight, means over {interval_s:g} s; {_band(scenario)}."
+    caption = f"Megabytes per second, and requests in flight, means over {interval_s:g} s; {_band(scenario)}."
     panels = [("throughput (MB/s)", sent), ("concurrent requests", open_now)]
     return _courses(name, "Throughput and concurrent requests", caption, panels, scenario)
 

@@ -95,7 +95,7 @@ def _sweep_section(sweep: Sweep, paint: dict[str, str]) -> Section:
         "sweep",
         f"Sweep of {len(sweep.points)} cells",
         [*sweep_figures(sweep, paint), *_steady(sweep.scenarios, "sweep-steady", paint)],
-        [Shown(table, "data", table.title if folded else "") for table, folded in sweep_tables(sweep)],
+        [Shown(table, "data sweep", table.title if folded else "") for table, folded in sweep_tables(sweep)],
         [Shown(replace(table, title=""), "data", scenario.title) for scenario, table in named],
     )
 

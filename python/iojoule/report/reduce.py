@@ -73,6 +73,10 @@ class Scenario:
 
     @property
     def title(self) -> str:
+        cell = self.groups[0].runs[0].run.cell
+        if cell is not None:
+            depth = f", depth {cell.outstanding}" if cell.outstanding else ""
+            return f"{self.workload}: {cell.label}, {cell.size_label}{depth}"
         return ", ".join([self.workload, *(f"{key} = {value}" for key, value in self.parameters.items())])
 
     def comparisons(self) -> list[tuple[Group, Group, list[Difference]]]:

@@ -84,7 +84,9 @@ def heat_map(sweep: Sweep) -> Figure | None:
         )
     caption += _whose(sweep)
     head = ["device and pattern", "block size", *(f"depth {depth} ({unit})" for depth in sweep.depths)]
-    title = f"{unit} over block size and queue depth"
+    title = f"{unit} over block size and queue depth" + (
+        ", power modelled" if _modelled(sweep) and unit != "IOPS" else ""
+    )
     return Figure("sweep-heat", title, caption, {"data": data, "layout": layout}, head, rows, wide=True)
 
 
@@ -152,7 +154,7 @@ def power_over_rate(sweep: Sweep, colour: Mapping[str, str]) -> Figure | None:
                         _text(p.of("idle_power", "system")), _text(p.of("power_above_idle", "system")),
                     ]
                 )  # fmt: skip
-    layout = _panels(list(labels), 300, "IOPS", "power (W)", zero=True)
+    layout = _panels(list(labels), 300, "IOPS", "modelled power (W)" if _modelled(sweep) else "power (W)", zero=True)
     caption = (
         "Power over IOPS, one point for each queue depth with ± U; hollow at 0: idle. Lines: P = P_idle + ΔP · "
         "IOPS/X_max. Dotted: an ideal device, whose power is in proportion to its work." + _whose(sweep)
@@ -327,8 +329,11 @@ def _whose(sweep: Sweep) -> str:
     said = ", ".join(boundary_text(one) for one in sweep.boundaries)
     if not said:
         return ""
-    loud = " Power is modelled, not measured." if all(MODELLED in one for one in sweep.boundaries) else ""
-    return loud or f" Power {said}."
+    return " Power is modelled, not measured." if _modelled(sweep) else f" Power {said}."
+
+
+def _modelled(sweep: Sweep) -> bool:
+    return bool(sweep.boundaries) and all(MODELLED in one for one in sweep.boundaries)
 
 
 def _in_cell(one: Estimate | None, best: bool) -> str:

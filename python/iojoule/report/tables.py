@@ -127,7 +127,7 @@ def runs_table(scenarios: Sequence[Scenario]) -> Table:
         for group in scenario.groups:
             rows += [_run(one) for one in group.runs]
     head = [
-        "run", "status", "requests", "succeeded", "errors", "requests/s", "MB/s", "done by 99 % (ms)", "stretch",
+        "run", "status", "requests", "succeeded", "errors", "requests/s (IOPS)", "MB/s", "done by 99 % (ms)", "stretch",
         "lateness 99 % (ms)", "power (W)", "energy (J)", "boundary", "energy rule and coverage",
     ]  # fmt: skip
     return Table(
@@ -141,11 +141,12 @@ def _run(one: RunResult) -> Row:
         return "–" if metric is None else with_uncertainty(metric.value, metric.expanded)
 
     share, energy = one.metric("success_share"), one.metric("energy", "system")
+    rate = "requests_per_s" if one.run.cell is None else "iops"
     cells = [
         one.run.name, one.run.status, of("requests"),
         "–" if share is None or share.value is None else f"{number(share.value)} %",
         (share.note if share else "") or "none",
-        of("requests_per_s"), of("throughput"), of("completion_from_planned_p99"), _stretch(one), of("lateness_p99"),
+        of(rate), of("throughput"), of("completion_from_planned_p99"), _stretch(one), of("lateness_p99"),
         of("power_mean", "system"), of("energy", "system"), boundary_text(energy.boundary) if energy else "–",
         energy.note if energy else "–",
     ]  # fmt: skip
