@@ -53,7 +53,7 @@ def require_named(path: Path, destroy: Iterable[Path], *, key: str = "target.pat
     if not any(is_same(path, named) for named in destroy):
         raise ConfigError(
             f"{path} holds data and would be written to; name it to allow that: "
-            f'[experiment] destroy = ["{path}"]   (it is not named there)',
+            f'[experiment] destroy = ["{path.absolute()}"]',
             key=key,
             value=str(path),
         )
