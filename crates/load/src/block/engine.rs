@@ -127,6 +127,7 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
                 drained_by = self.measure.1.saturating_add(self.terms.drain_ns);
             }
             if now >= drained_by {
+                self.give_up(now)?;
                 break;
             }
             if !self.fresh.is_empty() {
@@ -173,24 +174,9 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
             if self.exhausted || (full && (all_in_order || self.held.is_some())) {
                 return Ok(i64::MAX);
             }
-            let (io, phase) = match self.held.take() {
-                Some(held) => held,
-                None => match self.source.next(now) {
-                    Next::At(at) => return Ok(at),
-                    Next::End => {
-                        self.exhausted = true;
-                        continue;
-                    }
-                    Next::Io(io) => {
-                        let planned = if io.planned_ns == Io::NOW { now } else { io.planned_ns };
-                        let phase = if planned < self.measure.0 { Phase::Warmup } else { Phase::Measure };
-                        if planned >= self.measure.1 || (phase == Phase::Measure && !self.terms.span.spend()) {
-                            self.exhausted = true;
-                            continue;
-                        }
-                        (io, phase)
-                    }
-                },
+            let (io, phase) = match self.held.take().map_or_else(|| self.choose(now), Ok) {
+                Ok(chosen) => chosen,
+                Err(next) => return Ok(next),
             };
             if full && io.planned_ns != Io::NOW {
                 self.unanswered(Slot { io, issued_ns: now, phase }, now, ErrorClass::Dropped)?;
@@ -213,6 +199,24 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
                 return Ok(self.rest_until);
             }
         }
+    }
+
+    /// The next request that belongs to the load, or when to look again.
+    #[inline]
+    fn choose(&mut self, now: i64) -> Result<(Io, Phase), i64> {
+        match self.source.next(now) {
+            Next::At(at) => return Err(at),
+            Next::End => {}
+            Next::Io(io) => {
+                let planned = if io.planned_ns == Io::NOW { now } else { io.planned_ns };
+                let phase = if planned < self.measure.0 { Phase::Warmup } else { Phase::Measure };
+                if planned < self.measure.1 && (phase == Phase::Warmup || self.terms.span.spend()) {
+                    return Ok((io, phase));
+                }
+            }
+        }
+        self.exhausted = true;
+        Err(i64::MAX)
     }
 
     #[inline]
@@ -330,6 +334,20 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
         }
         if self.terms.job == 0 {
             span.show(now);
+        }
+        Ok(())
+    }
+
+    /// The time to drain is over: what was due until now and has found no place is recorded as never sent.
+    fn give_up(&mut self, now: i64) -> Result<(), LoadError> {
+        while self.terms.open && !self.exhausted {
+            if let Some((io, phase)) = self.held.take() {
+                self.unanswered(Slot { io, issued_ns: now, phase }, now, ErrorClass::ClientStop)?;
+            }
+            match self.choose(now) {
+                Ok(chosen) => self.held = Some(chosen),
+                Err(_) => break,
+            }
         }
         Ok(())
     }

@@ -48,7 +48,10 @@ pub fn block(config: &BlockConfig, live: Arc<Live>, control: &Control) -> Result
                 data_only: load.flush.is_some_and(|flush| flush.data_only),
                 planned: config.requests.unwrap_or(0),
             };
-            launch.run(&shape, |job, epoch_ns| layout.source(job, epoch_ns, config.seed))?
+            launch.run(&shape, |job| {
+                let source = layout.source(job, config.seed)?;
+                Ok(move |epoch_ns| source.begin(epoch_ns))
+            })?
         }
         Work::Replay(load) => {
             let replay = Replay::open(load, &target)?;
@@ -62,8 +65,8 @@ pub fn block(config: &BlockConfig, live: Arc<Live>, control: &Control) -> Result
                 planned: replay.requests,
             };
             let mut replay = Some(replay);
-            launch.run(&shape, |_, epoch_ns| match replay.take() {
-                Some(replay) => Ok(replay.source(epoch_ns)),
+            launch.run(&shape, |_| match replay.take() {
+                Some(replay) => Ok(move |epoch_ns| replay.source(epoch_ns)),
                 None => unreachable!("a replay has one job"),
             })?
         }
@@ -77,7 +80,16 @@ fn engine(config: &BlockConfig, target: &Target) -> (Kind, Option<String>) {
     if config.engine == Kind::Threads || target.is_null() {
         return (config.engine, None);
     }
+    let trims = match &config.work {
+        Work::Synthetic(load) => load.mix.trim > 0.0,
+        Work::Replay(load) => load.writes,
+    };
     match ring::denied() {
+        None if trims && target.files.iter().any(|place| place.is_device) && !ring::discards() => {
+            let warning = "this kernel cannot trim a device through io_uring (Linux 6.12): one thread for each \
+                outstanding request is used instead";
+            (Kind::Threads, Some(warning.into()))
+        }
         None => (Kind::IoUring, None),
         Some(error) => {
             let warning = format!(
@@ -110,12 +122,14 @@ struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    fn run<S: Source + Send>(
+    /// `source` makes the requests of a job, which begin when they are told the epoch.
+    fn run<S: Source + Send, B: FnOnce(i64) -> S>(
         &self,
         shape: &Shape,
-        mut source: impl FnMut(u32, i64) -> Result<S, LoadError>,
+        source: impl FnMut(u32) -> Result<B, LoadError>,
     ) -> Result<BlockSummary, LoadError> {
         let config = self.config;
+        let sources = (0..shape.jobs).map(source).collect::<Result<Vec<_>, _>>()?;
         let checking = config.verify.as_ref().map(|spec| self.checking(spec)).transpose()?;
         let mut recorder = match config.record {
             true => Some(Recorder::start(&config.run, shape.jobs as usize, self.live.clone())?),
@@ -123,7 +137,6 @@ impl Launch<'_> {
         };
         self.live.planned.store(shape.planned, Relaxed);
         let epoch_ns = clock::now().0 + config.start_delay_ns;
-        let sources = (0..shape.jobs).map(|job| source(job, epoch_ns)).collect::<Result<Vec<_>, _>>()?;
         let span = Span {
             epoch_ns,
             warmup_ns: (!config.measure_when_told).then_some(config.warmup_ns),
@@ -136,7 +149,8 @@ impl Launch<'_> {
         let (mut all, mut failure) = (Tally::new(), None);
         std::thread::scope(|scope| {
             let mut running = Vec::new();
-            for (job, source) in (0..).zip(sources) {
+            for (job, begin) in (0..).zip(sources) {
+                let source = begin(epoch_ns);
                 let lane = recorder.as_mut().map(|recorder| recorder.lane().ok_or(RecordError::WriterGone));
                 let (span, abort, checking) = (&span, &abort, checking.as_ref());
                 let body = move || {

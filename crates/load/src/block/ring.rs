@@ -179,6 +179,13 @@ fn build(slots: u32) -> io::Result<IoUring> {
     Err(last.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EINVAL)))
 }
 
+/// Devices can be trimmed on the ring (Linux 6.12).
+pub(crate) fn discards() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut parts = release.split(['.', '-', '\n']).map_while(|part| part.parse::<u32>().ok());
+    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (6, 12)
+}
+
 /// Why the kernel denies a ring to this process, if it does.
 pub(crate) fn denied() -> Option<io::Error> {
     build(2).and_then(|ring| ring.submitter().submit()).err()

@@ -3,15 +3,17 @@
 use iojoule_record::Op;
 
 use crate::LoadError;
-use crate::block::arrivals::Plan;
-use crate::block::config::{Arrivals, Flush, Pattern, SyntheticLoad};
+use crate::block::arrivals::{Arrival, Plan};
+use crate::block::config::{Flush, Pattern, SyntheticLoad};
 use crate::block::mix::Draw;
 use crate::block::pattern::Places;
-use crate::block::source::{Io, Next, Source};
+use crate::block::source::{Io, Next, Remains, Source};
 use crate::block::target::Target;
 
 /// The kernel moves at most this many bytes in one request.
 const LARGEST: u64 = 0x7fff_f000;
+/// When to look again where the reader of a trace has fallen behind.
+const UNREAD_NS: i64 = 200_000;
 
 /// What all jobs of a synthetic load have in common, checked against the target.
 pub(crate) struct Layout<'a> {
@@ -59,10 +61,10 @@ impl<'a> Layout<'a> {
         Ok(Self { load, pieces, slots, slot_bytes, largest: largest as u32 })
     }
 
-    /// One engine thread's requests; the plan's zero is at host time `epoch_ns`.
-    pub fn source(&self, job: u32, epoch_ns: i64, seed: u64) -> Result<Synthetic, LoadError> {
+    /// One engine thread's requests; they [`begin`](Synthetic::begin) later.
+    pub fn source(&self, job: u32, seed: u64) -> Result<Synthetic, LoadError> {
         let (load, jobs) = (self.load, self.load.jobs);
-        let mut plan = Plan::new(&load.arrivals, epoch_ns, job, jobs, seed)?;
+        let mut plan = Plan::new(&load.arrivals, job, jobs, seed)?;
         let own_seed = seed.wrapping_add(u64::from(job).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         Ok(Synthetic {
             places: Places::new(&load.pattern, self.slots, self.slot_bytes, job, jobs, seed)?,
@@ -70,9 +72,9 @@ impl<'a> Layout<'a> {
             pieces: self.pieces.clone(),
             slot_bytes: self.slot_bytes,
             stepping: load.pattern == Pattern::Sequential && load.sizes.iter().any(|s| s.bytes != self.slot_bytes),
-            closed: load.arrivals == Arrivals::Closed,
-            at: plan.next(),
+            at: plan.as_mut().map_or(Arrival::End, Plan::next),
             plan,
+            epoch_ns: 0,
             seq: u64::from(job),
             jobs: u64::from(jobs),
             flush: load.flush.map(|flush| Flushing { flush, writes: 0, dirty: Vec::new(), due: Vec::new() }),
@@ -120,9 +122,10 @@ pub(crate) struct Synthetic {
     slot_bytes: u64,
     /// Sizes differ and the pattern is sequential: a request takes as many places as it covers.
     stepping: bool,
-    closed: bool,
-    plan: Plan,
-    at: Option<i64>,
+    /// None in a closed loop.
+    plan: Option<Plan>,
+    at: Arrival,
+    epoch_ns: i64,
     seq: u64,
     jobs: u64,
     flush: Option<Flushing>,
@@ -139,6 +142,12 @@ struct Flushing {
 }
 
 impl Synthetic {
+    /// The plan's zero is at this host time.
+    pub fn begin(mut self, epoch_ns: i64) -> Self {
+        self.epoch_ns = epoch_ns;
+        self
+    }
+
     #[inline]
     fn numbered(&mut self) -> u64 {
         let seq = self.seq;
@@ -171,16 +180,18 @@ impl Source for Synthetic {
             let seq = self.numbered();
             return Next::Io(Io { seq, planned_ns: Io::NOW, op: Op::Flush, file, offset: 0, bytes: 0 });
         }
-        if self.closed {
-            return Next::Io(self.draw(Io::NOW));
+        let Some(plan) = &mut self.plan else { return Next::Io(self.draw(Io::NOW)) };
+        if self.at == Arrival::Unread {
+            self.at = plan.next();
         }
         match self.at {
-            Some(at) if at > now => Next::At(at),
-            Some(at) => {
-                self.at = self.plan.next();
-                Next::Io(self.draw(at))
+            Arrival::At(at) if self.epoch_ns + at > now => Next::At(self.epoch_ns + at),
+            Arrival::At(at) => {
+                self.at = plan.next();
+                Next::Io(self.draw(self.epoch_ns + at))
             }
-            None => Next::End,
+            Arrival::Unread => Next::At(now + UNREAD_NS),
+            Arrival::End => Next::End,
         }
     }
 
@@ -195,5 +206,10 @@ impl Source for Synthetic {
             flushing.writes = 0;
             flushing.due.append(&mut flushing.dirty);
         }
+    }
+
+    fn finish(self) -> Result<Remains, LoadError> {
+        self.plan.map_or(Ok(()), Plan::finish)?;
+        Ok(Remains::default())
     }
 }
