@@ -237,13 +237,16 @@ pub struct Flush {
 pub struct ReplayLoad {
     /// A canonical table (`iojoule trace convert`).
     pub trace: PathBuf,
-    /// Only these devices of it; all where absent. Device k goes to file k where there are as many files, else all go
-    /// to file 0.
+    /// Only these devices of it, played on the target's files in this order; all where absent, device k on file k. One
+    /// file takes all devices.
     #[serde(default)]
     pub devices: Option<Vec<u32>>,
     /// Trace time over host time.
     #[serde(default = "unity")]
     pub speedup: f64,
+    /// Host time from the first request to the last, instead of a speed-up.
+    #[serde(default)]
+    pub fit_ns: Option<i64>,
     /// Share of the requests kept, chosen at equal distances (TRACER): 0.25 keeps every fourth.
     #[serde(default = "unity")]
     pub keep: f64,
@@ -257,6 +260,8 @@ pub struct ReplayLoad {
     pub at_cap: AtCap,
     #[serde(default)]
     pub remap: Remap,
+    #[serde(default)]
+    pub align: Align,
     /// Writes, trims and flushes are done too; otherwise they are left out and counted.
     #[serde(default)]
     pub writes: bool,
@@ -274,10 +279,21 @@ pub enum Remap {
     /// An address beyond the end is an error before the first request.
     #[default]
     Refuse,
-    /// Modulo the target's size, in blocks.
+    /// Modulo the target's size, in pages of 4 KiB.
     Wrap,
-    /// Stretched or shrunk by target size / trace size, to whole blocks.
+    /// Stretched or shrunk by target size / trace size, page by page of 4 KiB.
     Scale,
+}
+
+/// What becomes of a request that is not whole blocks where the target asks for such (`O_DIRECT`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Align {
+    /// It is an error before the first request.
+    #[default]
+    Refuse,
+    /// It is made larger, to the whole blocks around it.
+    Round,
 }
 
 /// What is written.

@@ -64,11 +64,13 @@ pub fn block(config: &BlockConfig, live: Arc<Live>, control: &Control) -> Result
                 data_only: false,
                 planned: replay.requests,
             };
+            let facts = replay.facts.clone();
             let mut replay = Some(replay);
-            launch.run(&shape, |_| match replay.take() {
+            let summary = launch.run(&shape, |_| match replay.take() {
                 Some(replay) => Ok(move |epoch_ns| replay.source(epoch_ns)),
                 None => unreachable!("a replay has one job"),
-            })?
+            })?;
+            BlockSummary { replay: Some(facts), ..summary }
         }
     };
     summary.warnings.splice(0..0, warning);

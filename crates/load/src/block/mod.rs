@@ -19,7 +19,12 @@ mod launch;
 mod mix;
 mod null;
 mod pattern;
+mod remap;
 mod replay;
+mod replay_rows;
+mod replay_survey;
+#[cfg(test)]
+mod replay_tables;
 mod ring;
 mod source;
 mod span;
@@ -31,8 +36,9 @@ mod threads;
 mod verify;
 
 pub use config::{
-    Arrivals, AtCap, Band, BlockConfig, Content, Engine, FileSpec, Flush, Mix, Pattern, Region, Remap, ReplayLoad,
-    SizeShare, SyntheticLoad, TargetSpec, VerifySpec, Work,
+    Align, Arrivals, AtCap, Band, BlockConfig, Content, Engine, FileSpec, Flush, Mix, Pattern, Region, Remap,
+    ReplayLoad, SizeShare, SyntheticLoad, TargetSpec, VerifySpec, Work,
 };
 pub use launch::block;
+pub use replay_survey::ReplayFacts;
 pub use summary::BlockSummary;

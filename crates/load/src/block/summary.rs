@@ -6,6 +6,7 @@ use iojoule_record::{ErrorClass, Phase};
 use serde::Serialize;
 
 use crate::block::config::Engine;
+use crate::block::replay_survey::ReplayFacts;
 use crate::block::span::Span;
 use crate::block::tally::Tally;
 use crate::summary::{Lateness, PhaseSpan};
@@ -57,6 +58,8 @@ pub struct BlockSummary {
     pub jobs: u32,
     pub queue_depth: u32,
     pub target_bytes: u64,
+    /// What was played of a trace, and how it differs from it.
+    pub replay: Option<ReplayFacts>,
     pub warnings: Vec<String>,
 }
 
@@ -120,6 +123,7 @@ impl BlockSummary {
             jobs: 0,
             queue_depth: 0,
             target_bytes: 0,
+            replay: None,
             warnings,
         }
     }
