@@ -54,7 +54,7 @@ def fio_json(run: RunFolder) -> dict[str, Any]:
 
 
 def test_every_request_of_fio_is_a_row_inside_the_measured_phase(tmp_path: Path) -> None:
-    keys = 'rw = "randrw"\nwrite = 25\nqueue_depth = 4\njobs = 2\nduration = "1s"\nramp = "500ms"'
+    keys = 'write = 25\nqueue_depth = 4\njobs = 2\nduration = "1s"\nramp = "500ms"'
     done = iojoule(tmp_path, "run", experiment(tmp_path, keys), "--no-report")
     assert done.returncode == 0, done.stderr
     run = only_run(tmp_path)
@@ -78,7 +78,7 @@ def test_every_request_of_fio_is_a_row_inside_the_measured_phase(tmp_path: Path)
 
 
 def test_latencies_of_the_table_are_those_fio_reports(tmp_path: Path) -> None:
-    done = iojoule(tmp_path, "run", experiment(tmp_path, 'rw = "randread"\nduration = "1s"'), "--no-report")
+    done = iojoule(tmp_path, "run", experiment(tmp_path, 'duration = "1s"'), "--no-report")
     assert done.returncode == 0, done.stderr
     run = only_run(tmp_path)
     table = run.requests(["issued_ns", "done_ns"])
@@ -98,7 +98,7 @@ def test_a_job_file_is_run_as_it_is(tmp_path: Path) -> None:
     done = iojoule(tmp_path, "run", experiment(tmp_path, 'job = "my.fio"'))
     assert done.returncode == 0, done.stderr
     run = only_run(tmp_path)
-    assert [job["name"] for job in run.manifest["engine"]["jobs"]] == ["one", "two"]
+    assert [job["name"] for job in run.manifest["engine"]["fio_jobs"]] == ["one", "two"]
     assert set(run.requests(["bytes"])["bytes"].to_pylist()) == {8192}
     assert (run.path.parents[1] / "report.html").exists()
 
@@ -129,7 +129,7 @@ def test_what_fio_says_when_it_fails_is_the_error(tmp_path: Path) -> None:
 def test_a_file_of_the_user_is_not_written_by_fio_unless_named_in_destroy(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.write_bytes(b"x" * MIB)
-    path = experiment(tmp_path, 'rw = "randwrite"\nduration = "1s"')
+    path = experiment(tmp_path, 'write = 100\nduration = "1s"')
     path.write_text(path.read_text().replace('size = "16MiB"', f'path = "{kept}"'))
     done = iojoule(tmp_path, "run", path, "--no-report")
     assert done.returncode != 0

@@ -25,11 +25,13 @@ class Cell:
     jobs: int
     closed: bool
     direct: bool | None
+    full: bool = True
+    """A closed loop whose queue is kept full; not where fio was limited to a rate, or ran a job file."""
 
     @property
     def outstanding(self) -> int | None:
         """Requests in flight all the time of a closed loop: what Little's law must give."""
-        return self.queue_depth * self.jobs if self.closed else None
+        return self.queue_depth * self.jobs if self.closed and self.full else None
 
     @property
     def mixed(self) -> bool:
@@ -51,10 +53,14 @@ class Cell:
             return None
         load, engine = manifest.get("workload") or {}, manifest.get("engine") or {}
         kind = str(load.get("kind", "block"))
+        if kind == "fio" and load.get("job"):
+            return cls(kind, "job file", "as it says", None, 1, 1, closed=True, direct=None, full=False)
         depth = load.get("queue_depth") or engine.get("queue_depth") or 1
         jobs = load.get("jobs") or engine.get("jobs") or 1
         replay = "replay" in kind
-        opened = replay or load.get("rate") is not None or load.get("arrival_trace") is not None
+        rated = load.get("rate") is not None
+        # fio holds back to a rate, but logs no plan.
+        opened = replay or (rated and kind != "fio") or load.get("arrival_trace") is not None
         pattern = load.get("pattern", "trace" if replay else "random")
         return cls(
             kind,
@@ -65,6 +71,7 @@ class Cell:
             int(jobs),
             not opened,
             engine.get("direct", load.get("direct")),
+            not rated,
         )
 
 

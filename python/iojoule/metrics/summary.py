@@ -45,7 +45,10 @@ def run_metrics(
     rows = in_phase(requests, phase)
     span = next((one for one in phases if one.name == phase), None)
     cell = Cell.of(manifest or {})
-    if cell is None:
+    engine = (manifest or {}).get("engine") or {}
+    if requests_unlogged(manifest or {}):
+        found = own_figures(engine)
+    elif cell is None:
         found = request_metrics(rows, span) + latency_metrics(rows) + fidelity_metrics(rows, limit)
     else:
         found = success_metrics(rows) + block_metrics(rows, span, cell, manifest or {})
@@ -54,10 +57,27 @@ def run_metrics(
     if readings is not None and span is not None:
         fine = succeeded(rows)
         megabytes = float(np.sum(rows["bytes"].to_numpy(), where=fine, dtype=np.float64)) / 1e6
+        if requests_unlogged(manifest or {}):
+            megabytes = engine["bytes_per_s"] * span.seconds / 1e6
         rate = next((one for one in found if one.name == "iops" and not one.scope), None)
         served = int(np.count_nonzero(fine)) if rate is None else round((rate.value or 0.0) * span.seconds)
         found += energy_metrics(readings, meters, span, idle_spans(phases), served, megabytes, rate)
     return found
+
+
+def requests_unlogged(manifest: Mapping[str, Any]) -> bool:
+    """Whether a program of others drove the load and recorded no single requests: only its own figures are known."""
+    engine = manifest.get("engine") or {}
+    return "requests" in engine and engine["requests"] is None
+
+
+def own_figures(engine: Mapping[str, Any]) -> list[Metric]:
+    """The rates such a program says it reached."""
+    note = f"{engine.get('engine')}'s own figure; it logged no requests"
+    return [
+        Metric("iops", float(engine["iops"]), "1/s", note=note),
+        Metric("throughput", float(engine["bytes_per_s"]) / 1e6, "MB/s", note=note),
+    ]
 
 
 def success_metrics(rows: pa.Table) -> list[Metric]:

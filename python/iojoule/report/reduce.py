@@ -20,7 +20,7 @@ from iojoule.metrics.metric import Difference, Estimate, Finding, Metric, Span
 from iojoule.metrics.power import INTERVAL_S, PowerOverTime, add, power_over_time
 from iojoule.metrics.rates import COLUMNS, RatesOverTime, in_phase, rates_over_time
 from iojoule.metrics.repeats import campaign_metrics, compare
-from iojoule.metrics.summary import channel_series, run_metrics
+from iojoule.metrics.summary import channel_series, requests_unlogged, run_metrics
 
 from .data import CampaignData, RunData
 
@@ -103,6 +103,8 @@ def findings_of(
     """The verdict on one run, from the requests of its measure phase; what `iojoule check` looks at."""
     if run.simulated:
         return [Finding("ok", "simulated: requests arrive exactly as planned; until issued they wait in queues")]
+    if requests_unlogged(run.manifest):
+        return [Finding("ok", "not judged: requests were not logged")]
     cell = run.cell
     if measured is None and (cell is None or not cell.closed or metrics is None):
         measured = in_phase(run.requests(columns_of(run)), "measure")

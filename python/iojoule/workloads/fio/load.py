@@ -21,7 +21,20 @@ if TYPE_CHECKING:
 GRACE_S = 30.0
 """What fio may take beyond its own times: laying out, writing logs."""
 
-Rw = Literal["read", "write", "trim", "randread", "randwrite", "randtrim", "rw", "readwrite", "randrw", "trimwrite"]
+KEYS = (
+    "pattern",
+    "write",
+    "block_size",
+    "queue_depth",
+    "jobs",
+    "ioengine",
+    "direct",
+    "duration",
+    "ramp",
+    "rate",
+    "options",
+)
+"""The keys that make a job, and stay away where a job file does."""
 
 
 class Fio(BaseModel):
@@ -33,8 +46,8 @@ class Fio(BaseModel):
     name: str
     kind: Literal["fio"]
     job: Path | None = Field(None, description="fio job file, run as it is on the target; the keys of a job stay away.")
-    rw: Rw = Field("randread", description="fio's name of the pattern and direction.")
-    write: int | None = Field(None, ge=0, le=100, description="With rw, randrw: per cent of the requests that write.")
+    pattern: Literal["random", "sequential"] = Field("random", description="Where the requests go.")
+    write: int = Field(0, ge=0, le=100, description="Per cent of the requests that write; the others read.")
     block_size: Size = Field(4096, ge=512, description="Size of a request.")
     queue_depth: int = Field(1, ge=1, description="Outstanding requests of each job; fio's iodepth.")
     jobs: int = Field(1, ge=1, description="fio's numjobs.")
@@ -58,20 +71,7 @@ class Fio(BaseModel):
 
     @model_validator(mode="after")
     def _job_or_keys(self) -> Fio:
-        own = {
-            "rw",
-            "write",
-            "block_size",
-            "queue_depth",
-            "jobs",
-            "ioengine",
-            "direct",
-            "duration",
-            "ramp",
-            "rate",
-            "options",
-        }
-        if self.job is not None and (both := sorted(own & self.model_fields_set)):
+        if self.job is not None and (both := sorted(self.model_fields_set.intersection(KEYS))):
             raise ValueError(f"{both[0]} is said by the job file; give either the job file or the keys of a job")
         return self
 
@@ -79,7 +79,7 @@ class Fio(BaseModel):
     def writes(self) -> bool:
         if self.job is not None:
             return jobs.writes_of(jobs.jobs_in(self.job))
-        return self.rw not in jobs.READS
+        return self.write > 0 or str(self.options.get("rw", "read")).split(":")[0] not in jobs.READS
 
     def prepare(self, folder: Path, seed: int) -> dict[str, Any]:
         path, version = find_fio()
@@ -122,8 +122,8 @@ class Fio(BaseModel):
         if self.job is not None:
             return jobs.pointed(self.job, targets, self.log, folder)
         keys = {
-            "rw": self.rw,
-            "rwmixwrite": self.write,
+            "rw": ("rand" if self.pattern == "random" else "") + {0: "read", 100: "write"}.get(self.write, "rw"),
+            "rwmixwrite": self.write if 0 < self.write < 100 else None,
             "bs": self.block_size,
             "iodepth": self.queue_depth,
             "numjobs": self.jobs,
@@ -170,7 +170,7 @@ class Fio(BaseModel):
             "bytes": recorded["bytes"],
             "phases": spans,
             "u_time_ns": TIME_BOUND_NS if recorded["begin_ns"] is not None else bound_ns,
-            "warnings": warnings + [f"fio: {line}" for line in found.around] + self._doubts(len(summary["jobs"])),
+            "warnings": warnings + [f"fio: {line}" for line in found.around] + self._doubts(len(summary["fio_jobs"])),
         }
 
     def _doubts(self, fio_jobs: int) -> list[str]:
@@ -184,9 +184,7 @@ class Fio(BaseModel):
                 "fio does not log when a request was due: planned is issued, and no latency holds the waiting before it"
             )
         if self.job is not None and fio_jobs > 1:
-            found.append(
-                f"the job file has {fio_jobs} jobs: the figures are of all of them together, see engine.jobs for each"
-            )
+            found.append(f"the job file has {fio_jobs} jobs: figures are of all together, engine.fio_jobs has each")
         return found
 
 
@@ -195,7 +193,7 @@ def _phases(ended: Ended, recorded: Mapping[str, Any], summary: Mapping[str, Any
     begin_ns, end_ns, bound_ns = recorded["begin_ns"], recorded["end_ns"], 0
     if begin_ns is None:
         # Without a log only the length is known; it ends before the process does.
-        longest_ns = round(1e6 * max((job["runtime_ms"] for job in summary["jobs"]), default=0))
+        longest_ns = round(1e6 * max((job["runtime_ms"] for job in summary["fio_jobs"]), default=0))
         end_ns, begin_ns = ended.ended_ns, max(ended.started_ns, ended.ended_ns - longest_ns)
         bound_ns = begin_ns - ended.started_ns
     spans = [{"phase": "measure", "begin_ns": begin_ns, "end_ns": end_ns}]

@@ -53,7 +53,7 @@ def summary_of(document: Mapping[str, Any]) -> dict[str, Any]:
     jobs = [_job(job) for job in document["jobs"]]
     return {
         "fio": document.get("fio version"),
-        "jobs": jobs,
+        "fio_jobs": jobs,
         "iops": sum(part["iops"] for job in jobs for part in job["directions"].values()),
         "bytes_per_s": sum(part["bytes_per_s"] for job in jobs for part in job["directions"].values()),
         "disk_util": document.get("disk_util", []),
