@@ -17,6 +17,7 @@ WORKLOADS = {
     "web_replay": "iojoule.workloads.web_replay:WebReplay",
     "web_closed": "iojoule.workloads.web_closed:WebClosed",
     "block": "iojoule.workloads.block:Block",
+    "block_replay": "iojoule.workloads.block_replay:BlockReplay",
     "access_time": "iojoule.workloads.access_time:AccessTime",
     "fio": "iojoule.workloads.fio.load:Fio",
 }

@@ -1,0 +1,147 @@
+"""Replay of a block trace on storage, each request at its own time: open loop, absolute deadlines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from iojoule.quantities import Seconds
+from iojoule.workloads.base import STORAGE, Limits
+from iojoule.workloads.block_trace import canonical, played_span_s
+
+if TYPE_CHECKING:
+    from iojoule._native import Progress
+
+
+def _limits() -> Limits:
+    return Limits(stretch=1.001, lateness_p99=0.001)
+
+
+class BlockReplay(BaseModel):
+    """``[[workload]]`` with ``kind = "block_replay"``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    drives: ClassVar[frozenset[str]] = STORAGE
+
+    name: str
+    kind: Literal["block_replay"]
+    trace: list[Path] = Field(
+        min_length=1, description="A block trace in any format of `iojoule trace`; several are merged by time."
+    )
+    format: str | None = Field(None, description="Format of the trace, where it is not recognised.")
+    time_unit: Literal["s", "ms", "us", "100ns", "ns"] | None = Field(
+        None, description="Unit of the trace's times, where it is not the format's own."
+    )
+    sort: bool = Field(False, description="The trace is in no order: sort it.")
+    devices: list[int] | None = Field(
+        None,
+        min_length=1,
+        description="Only these devices, on the target's files in this order; one file takes all. "
+        "Left out, device k goes to file k.",
+    )
+    speedup: float = Field(1.0, gt=0, description="How many seconds of the trace pass in one.")
+    fit: Seconds | None = Field(None, gt=0, description="Choose speedup so that what is played takes this long.")
+    keep: float = Field(
+        1.0, gt=0, le=1, description="Share of the requests played, at equal distances; the times stay as they are."
+    )
+    as_fast_as_possible: bool = Field(
+        False,
+        description="Send each request as soon as one is done, outstanding at a time, whatever the trace's times.",
+    )
+    outstanding: int = Field(1024, ge=1, le=65536, description="Cap on outstanding requests.")
+    at_cap: Literal["block", "drop", "stop"] = Field(
+        "block",
+        description="At the cap: block keeps the planned time and waits, drop records the request as dropped, stop "
+        "ends the load.",
+    )
+    remap: Literal["refuse", "wrap", "scale"] = Field(
+        "refuse",
+        description="Addresses beyond the target: an error before the first request, modulo its size, or in proportion.",
+    )
+    align: Literal["refuse", "round"] = Field(
+        "refuse", description="Requests that are not whole blocks where direct needs such: refuse, or make them larger."
+    )
+    writes: bool = Field(False, description="Do writes, trims and flushes too; else they are left out and counted.")
+    until: Seconds | None = Field(None, gt=0, description="Leave out what the trace has from this time of its own on.")
+    max_requests: int | None = Field(None, ge=1, description="End after this many requests.")
+    warmup: Seconds = Field(0.0, description="Span at the start that is played but reported apart.")
+    direct: bool = Field(True, description="O_DIRECT: past the page cache. What was in force is recorded.")
+    engine: Literal["io_uring", "threads"] = Field(
+        "io_uring", description="Where the kernel denies io_uring, threads take over, which is warned of and recorded."
+    )
+    waiting: Literal["sleep", "hybrid", "spin"] = Field(
+        "hybrid",
+        description="How a deadline is waited for: sleep is cheapest, spin the most exact, hybrid spins the end.",
+    )
+    drain: Seconds = Field(30.0, description="How long answers are awaited at the end; then they are client_stop.")
+    limits: Limits = Field(default_factory=_limits, description="What a faithful replay keeps to.")
+
+    @field_validator("trace", mode="before")
+    @classmethod
+    def _one_or_many(cls, given: Any) -> Any:
+        return [given] if isinstance(given, (str, Path)) else given
+
+    @model_validator(mode="after")
+    def _keys_agree(self) -> BlockReplay:
+        given = self.model_fields_set
+        if self.fit is not None and "speedup" in given:
+            raise ValueError("give either fit or speedup")
+        if self.as_fast_as_possible:
+            for key in ("speedup", "fit", "at_cap"):
+                if key in given:
+                    raise ValueError(f"{key} is not read as fast as possible: there are no times to keep")
+        if self.devices is not None and len(set(self.devices)) < len(self.devices):
+            raise ValueError("devices names one twice")
+        return self
+
+    def prepare(self, folder: Path, seed: int) -> dict[str, Any]:
+        """The canonical table, made once for all workloads that play the same trace."""
+        reading = {"format": self.format, "time_unit": self.time_unit, "sort": self.sort}
+        return canonical(self.trace, reading, folder)
+
+    def expected_s(self, prepared: Mapping[str, Any]) -> float | None:
+        if self.as_fast_as_possible:
+            return None
+        if self.fit is not None:
+            return self.fit
+        return played_span_s(Path(prepared["trace"]), self.until, self.max_requests) / self.speedup
+
+    def run(self, target: Any, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
+        from iojoule import _native
+
+        config = {
+            "run": str(run),
+            "target": target.native(direct=self.direct, writable=self.writes),
+            "work": {
+                "kind": "replay",
+                "trace": prepared["trace"],
+                "devices": self.devices,
+                "speedup": self.speedup,
+                "fit_ns": _ns(self.fit),
+                "keep": self.keep,
+                "as_fast_as_possible": self.as_fast_as_possible,
+                "outstanding": self.outstanding,
+                "at_cap": self.at_cap,
+                "remap": self.remap,
+                "align": self.align,
+                "writes": self.writes,
+                "until_ns": _ns(self.until),
+                "max_requests": self.max_requests,
+            },
+            "engine": self.engine,
+            "waiting": self.waiting,
+            "warmup_ns": _ns(self.warmup),
+            "drain_ns": _ns(self.drain),
+            "seed": seed,
+        }
+        summary: dict[str, Any] = json.loads(_native.block_load(json.dumps(config), progress))
+        summary["warnings"] = [*prepared.get("warnings", []), *summary.get("warnings", [])]
+        return summary
+
+
+def _ns(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1e9)
