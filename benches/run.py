@@ -13,6 +13,7 @@ BENCHES = {
     "weblog/run": "parser against goaccess, one core",
     "http/replay": "replay at 5,000 requests/s Poisson against nginx: stretch, lateness, processor",
     "http/closed": "closed loop against wrk, every request recorded",
+    "block/agreement": "eight workloads by our engine and by fio: a test of equivalence",
     "sim/speed": "drives and arrays against DiskSim 4.0 (DISKSIM names its binary), one core",
     "content": "incompressible content, one core",
     "startup": "import and --help",

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from conftest import ROOT
 from iojoule.errors import ConfigError
 from iojoule.experiment.parse import loads
 from iojoule.experiment.plan import make_plan
@@ -325,3 +326,17 @@ def test_with_fio_the_job_file_itself_is_the_workload(tmp_path: Path) -> None:
     found = real_fio(path)
     assert found.workloads == [{"name": "fio", "kind": "fio", "job": str(path)}]
     accepted(found, path)
+
+
+# The manual.
+
+
+def test_the_manual_lists_what_becomes_of_every_key() -> None:
+    page = (ROOT / "docs" / "fio.md").read_text()
+    rows = {tuple(cell.strip() for cell in line.strip("|").split("|")) for line in page.splitlines() if line[:1] == "|"}
+    named: dict[str, str] = {}
+    for keys, text, *_ in (row for row in rows if len(row) == 2):
+        named |= dict.fromkeys(re.findall(r"`([a-z_-]+)`", keys), text)
+    wanted = {key: taken.becomes for key, taken in TAKEN.items()} | NO_EFFECT
+    assert {key: named.get(key) for key in wanted} == wanted
+    assert {alias for alias, key in ALIASES.items() if key in TAKEN} <= named.keys()
