@@ -60,7 +60,7 @@ class BlockReplay(BaseModel):
     )
     remap: Literal["refuse", "wrap", "scale"] = Field(
         "refuse",
-        description="Addresses beyond the target: an error before the first request, modulo its size, or in proportion.",
+        description="Addresses beyond the target: an error before anything is sent, modulo its size, or in proportion.",
     )
     align: Literal["refuse", "round"] = Field(
         "refuse", description="Requests that are not whole blocks where direct needs such: refuse, or make them larger."
