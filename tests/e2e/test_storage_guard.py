@@ -85,6 +85,24 @@ def test_a_mounted_device_is_refused(
         assert any("in use" in warning for warning in storage.warnings)
 
 
+def test_a_device_that_another_namespace_has_mounted_is_refused(loops: Loops, tmp_path: Path) -> None:
+    device, place = loops.device(), tmp_path / "hidden"
+    run("mkfs.ext4", "-q", device)
+    place.mkdir()
+    script = f"mount {device} {place} && echo mounted && exec sleep 60"
+    command = ["unshare", "--mount", "sh", "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        try:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "mounted\n"
+            assert not place.is_mount()
+            why = refusal(device, tmp_path)
+        finally:
+            other.kill()
+    assert "[mounted]" in why
+    assert f"{place} of another process" in why
+
+
 def test_a_disk_with_a_mounted_partition_and_a_partition_of_a_used_disk_are_refused(
     loops: Loops, tmp_path: Path, require: Require
 ) -> None:

@@ -40,7 +40,6 @@ class Campaign:
     def run(self, *, resume: CampaignFolder | None = None, timeout_s: float | None = None) -> tuple[Path, int]:
         """Run every step that is still to be run; returns the campaign folder and the exit code."""
         plan = self.plan
-        self._warn_of_unrestored()
         facts = {"argv": sys.argv, "seed": plan.header.seed, "experiment": plan.header.name, **_host()}
         if resume is None:
             source = {"path": str(plan.source.path.resolve()), "settings": list(plan.source.settings)}
@@ -51,6 +50,7 @@ class Campaign:
             campaign = CampaignWriter.reopen(resume.path, resume.manifest)
             forget_what_is_gone(resume.path)
         self.note(f"campaign {campaign.path}")
+        self._after_a_kill(campaign, resume)
         code = int(Exit.RUN_FAILED)
         self.status = "failed"
         try:
@@ -73,16 +73,17 @@ class Campaign:
             if outcome.result == "failed":
                 self.note(f"warning: {outcome.what} could not be removed: {outcome.text}")
 
-    def _warn_of_unrestored(self) -> None:
-        """Say so where an earlier campaign was killed before it put back what it had changed."""
-        from iojoule.host.restore import pending
+    def _after_a_kill(self, campaign: CampaignWriter, resume: CampaignFolder | None) -> None:
+        """Put back what this campaign left when it was killed; say so where another one did not."""
+        from iojoule.host.restore import pending, restore
 
+        for outcome in restore([] if resume is None else [resume.path]):
+            self.note(f"{outcome.result}: {outcome.what}: {outcome.text}")
         if changes := pending([self.plan.header.output]):
-            runs = len({change.journal for change in changes})
-            self.note(
-                f"warning: {len(changes)} changes of {runs} killed runs were not put back; "
-                f"see: iojoule host restore {self.plan.header.output}"
-            )
+            remedy = f"iojoule host restore {self.plan.header.output}"
+            text = f"{len(changes)} changes of killed runs were not put back: {remedy}"
+            campaign.manifest.setdefault("warnings", []).append(text)
+            self.note(f"warning: {text}")
 
     def _steps(self, campaign: CampaignWriter, done: set[int], facts: Mapping[str, Any]) -> int:
         prepared = self._prepare(campaign.path)
