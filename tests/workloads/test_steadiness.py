@@ -87,7 +87,7 @@ class FakeLoad:
     def snapshot(self) -> dict[str, Any]:
         age = time.monotonic() - self.began
         done = 1e6 * age**self.factor
-        return {"phase": "warmup", "done": done, "errors": 0, "bytes": 4096 * done, "in_flight": 1}
+        return {"issued": done, "done": done, "errors": 0, "bytes": 4096 * done, "in_flight": 1}
 
     def measure(self, from_ns: int) -> None:
         assert from_ns <= time.monotonic_ns()

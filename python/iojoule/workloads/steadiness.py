@@ -175,7 +175,7 @@ def drive(
 
 
 def _watch(rounds: Rounds, ramp_s: float, progress: Load, ended: threading.Event) -> None:
-    while progress.snapshot()["phase"] is None:
+    while not progress.snapshot()["issued"]:
         if ended.wait(POLL_S):
             return
     if ended.wait(ramp_s):
