@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import zlib
 from collections.abc import Iterator
@@ -91,6 +92,22 @@ def test_a_file_that_is_stopped_while_it_is_filled_leaves_nothing(tmp_path: Path
         [],
         [tmp_path / "targets/settings.jsonl"],
     )
+
+
+def test_a_file_system_without_unnamed_files_serves_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.open
+
+    def without(path: Any, flags: int, *more: Any, **named: Any) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EOPNOTSUPP, "not here")
+        return real(path, flags, *more, **named)
+
+    monkeypatch.setattr(os, "open", without)
+    with opened("file", opening(tmp_path), size=MIB) as storage:
+        assert storage.paths[0].stat().st_size == MIB
+        assert storage.paths[0].stat().st_nlink == 1
+    remove_made(tmp_path / "targets")
+    assert [path.name for path in (tmp_path / "targets").iterdir()] == ["settings.jsonl"]
 
 
 def test_the_wrong_kind_of_thing_is_refused(loops: Loops, tmp_path: Path) -> None:

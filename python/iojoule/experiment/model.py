@@ -35,7 +35,7 @@ class Header(BaseModel):
         None, gt=0, description="Interval of the power and rate figures; 15 s, or less in short runs, if left out."
     )
     destroy: list[Path] = Field(
-        default_factory=list, description="Devices and non-empty directories this experiment may overwrite."
+        default_factory=list, description="Devices, files and non-empty directories this experiment may overwrite."
     )
 
 

@@ -41,6 +41,7 @@ def made_file(path: Path, size: int, fill: Fill, folder: Path, note: Note, *, ke
     file = _Unnamed(path)
     with closing(file), Journal(folder / NAME) as journal:
         fill_file(file.descriptor, size, fill, lambda text: note(f"making {path.name}: {text}"))
+        os.fsync(file.descriptor)
         found = os.fstat(file.descriptor)
         journal.begin("kept" if keep else "made", path=str(path.absolute()), device=found.st_dev, inode=found.st_ino)
         file.name_it()
@@ -68,6 +69,7 @@ def made_folder(path: Path, count: int, size: int, fill: Fill, folder: Path, not
         finally:
             os.close(descriptor)
         note(f"making {path.name}: {number + 1:,} of {count:,} files")
+    os.sync()  # once for all: small files would wait for the disk one by one
     marker.write_text(label)
     return [file.resolve() for file in files]
 
@@ -107,7 +109,6 @@ def fill_file(descriptor: int, size: int, fill: Fill, note: Note) -> None:
         if start % _TELL_EVERY == 0:
             note(f"{start / size:.0%} of {size / 1e9:.3g} GB")
         write_all(descriptor, piece()[: size - start], start)
-    os.fsync(descriptor)
 
 
 def write_all(descriptor: int, data: memoryview, offset: int) -> None:
