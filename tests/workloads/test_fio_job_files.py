@@ -308,6 +308,27 @@ def test_a_device_is_a_device_and_is_not_made_destroyable_by_the_import(tmp_path
     assert "destroy" not in found.experiment
 
 
+def test_a_job_that_plays_a_log_becomes_a_replay(tmp_path: Path) -> None:
+    text = (
+        "[j]\nread_iolog=trace.log\nreplay_redirect=/dev/nvme9n1\nreplay_time_scale=200\nioengine=libaio\niodepth=64\n"
+        "direct=1\n"
+    )
+    path = job_file(tmp_path, text)
+    found = become(path)
+    assert found.target["path"] == "/dev/nvme9n1"
+    workload = found.workloads[0]
+    assert {key: workload[key] for key in ("kind", "speedup", "outstanding", "direct", "writes")} == {
+        "kind": "block_replay", "speedup": 2, "outstanding": 64, "direct": True, "writes": True,
+    }  # fmt: skip
+    assert found.not_understood == []
+    accepted(found, path)
+
+
+def test_a_log_without_a_target_is_not_understood(tmp_path: Path) -> None:
+    found = become(job_file(tmp_path, "[j]\nread_iolog=trace.log\nfilename=data\nsize=1m\n"))
+    assert [line for line in found.not_understood if "replay_redirect" in line]
+
+
 def test_several_files_of_a_job_are_a_directory(tmp_path: Path) -> None:
     found = become(job_file(tmp_path, f"[j]\ndirectory={tmp_path}\nnrfiles=8\nsize=8m\nruntime=1\ntime_based\n"))
     assert (found.target["kind"], found.target["files"], found.target["file_size"]) == ("directory", 8, MIB)

@@ -73,6 +73,8 @@ def target_of(draft: Draft, job_file: Path) -> dict[str, Any]:
     offset = draft.size("offset") or 0
     caches = {} if draft.get("invalidate", True) else {"drop_caches": False}
     names: list[str] = draft.get("filename") or []
+    if "read_iolog" in draft.values:
+        names = [draft.get("replay_redirect")] if "replay_redirect" in draft.values else names
     folder = Path(draft.get("directory") or ".")
     if len(names) > 1:
         draft.refuse("filename", "several files are a directory target")
@@ -113,6 +115,8 @@ def is_device(path: Path) -> bool:
 
 def workload_of(draft: Draft, name: str) -> dict[str, Any]:
     """The ``[[workload]]`` the job is."""
+    if "read_iolog" in draft.values:
+        return dict(_replay(draft, name))
     found: dict[str, Any] = {"name": name, "kind": "block"}
     found |= dict(_direction(draft))
     writes = found.get("write", 0) > 0
@@ -325,6 +329,29 @@ def _requests(draft: Draft, found: dict[str, Any]) -> int | None:
     shares = found.get("sizes") or [{"bytes": found["block_size"], "weight": 1}]
     mean = sum(s["bytes"] * s["weight"] for s in shares) / sum(s["weight"] for s in shares)
     return int(ceil(size / mean) * many)
+
+
+def _replay(draft: Draft, name: str) -> Iterator[tuple[str, Any]]:
+    """A job that plays a log: the log's own times, places and operations."""
+    yield from (("name", name), ("kind", "block_replay"))
+    yield "trace", [str(Path(path).resolve()) for path in draft.get("read_iolog")]
+    if "replay_redirect" not in draft.values:
+        draft.refuse("read_iolog", "the files the log names are not driven; name the target with replay_redirect")
+    speedup = draft.get("replay_time_scale", 100) / 100
+    engine = dict(_engine(draft))
+    if draft.get("replay_no_stall", False):
+        yield "as_fast_as_possible", True
+    elif speedup != 1:
+        yield "speedup", speedup
+    if draft.get("runtime", 0):
+        yield "until", draft.get("runtime") * speedup
+    yield "outstanding", engine["queue_depth"]
+    yield "direct", engine["direct"]
+    if "engine" in engine:
+        yield "engine", engine["engine"]
+    yield "writes", True
+    draft.differ("fio waits from one request to the next and falls behind; here every request has its own deadline")
+    draft.differ("what the log writes is written, as by fio; -S workload.writes=false leaves it out")
 
 
 def _steadiness(draft: Draft) -> Iterator[tuple[str, Any]]:
