@@ -213,6 +213,8 @@ def test_a_device_is_purged_by_discard_and_a_file_by_zeros(loops: Loops, tmp_pat
         }  # fmt: skip
         procedure.drop_caches(storage)
         assert not any(first_bytes(storage))
+    with opened("file", opening(tmp_path), size=MIB) as storage:
+        assert any(first_bytes(storage)), "what one target purges is not what another reads"
     path = tmp_path / "file"
     with opened("file", opening(tmp_path / "f"), path=path, size=MIB, purge="campaign") as storage:
         done = procedure.purge(storage)

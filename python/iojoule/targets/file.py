@@ -70,7 +70,9 @@ def open_file(config: FileTarget, opening: Opening) -> Iterator[Storage]:
 
 def ready_file(config: Any, opening: Opening, folder: Path) -> Path:
     """The file of a target that has ``path``, ``size``, ``fill`` and ``keep``: as it is there, or made."""
-    path = config.path or folder / f"{config.size}-{config.fill}.img"
+    # What is purged has holes afterwards: nobody else is to read them.
+    purged = "" if config.purge == "never" else "-purged"
+    path = config.path or folder / f"{config.size}-{config.fill}{purged}.img"
     if not path.exists():
         if config.size is None:
             raise ConfigError(f"there is no file {path}; give a 'size' to have it made", key="target.path")
