@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,6 +122,24 @@ def test_fio_that_does_not_end_is_killed_and_the_run_failed(tmp_path: Path) -> N
     assert (only_run(tmp_path).path / "raw" / "fio" / "job.fio").exists()
 
 
+def test_a_run_that_is_stopped_keeps_what_fio_had_done(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "iojoule", "run", str(experiment(tmp_path, 'duration = "1min"')), "--no-report"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as running:
+        deadline = time.monotonic() + 60
+        while not (log := list(tmp_path.glob("runs/*/runs/*/raw/fio/job.fio"))):
+            assert time.monotonic() < deadline, "fio was not started"
+            time.sleep(0.05)
+        time.sleep(2)
+        running.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 130
+    assert log
+    run = only_run(tmp_path)
+    assert run.status == "interrupted"
+    assert run.requests(["seq"]).num_rows > 100
+
+
 def test_what_fio_says_when_it_fails_is_the_error(tmp_path: Path) -> None:
     done = iojoule(tmp_path, "run", experiment(tmp_path, "options = { no_such_option = 1 }"), "--no-report")
     assert done.returncode == 4
@@ -179,6 +199,14 @@ def test_the_same_job_file_is_run_by_fio_where_that_is_asked_for(tmp_path: Path)
     run = only_run(tmp_path)
     assert run.manifest["workload"]["kind"] == "fio"
     assert set(pq.read_table(run.path / "tables" / "requests.parquet")["bytes"].to_pylist()) == {4096, 65536}
+
+
+def test_one_job_of_a_file_is_run_by_fio_in_its_directory(tmp_path: Path) -> None:
+    text = JOB.replace("filename=data", f"directory={tmp_path}\nfilename=data")
+    (tmp_path / "my.fio").write_text(text)
+    done = iojoule(tmp_path, "run", "my.fio", "--with-fio", "--section", "seq", "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert set(only_run(tmp_path).requests(["bytes"])["bytes"].to_pylist()) == {65536}
 
 
 def test_lines_that_are_not_understood_refuse_the_run_unless_they_are_to_be_ignored(tmp_path: Path) -> None:

@@ -52,6 +52,22 @@ def test_a_job_file_that_names_the_target_itself_is_run(tmp_path: Path) -> None:
     assert "[a]\nrw=read\n" in jobs.pointed(path, [Path("/data/file")], "every", tmp_path)[0]
 
 
+def test_names_of_files_are_below_the_directory_in_force(tmp_path: Path) -> None:
+    path = job_file(tmp_path, "[global]\ndirectory=/mnt\n[a]\nfilename=file\n[b]\ndirectory=/data\nfilename=file\n")
+    with pytest.raises(ConfigError, match="directory=/data"):
+        jobs.pointed(path, [Path("/mnt/file")], "every", tmp_path)
+    path = job_file(tmp_path, "[global]\ndirectory=/mnt\n[a]\nfilename=file\n")
+    assert "directory" not in jobs.pointed(path, [Path("/mnt/file")], "every", tmp_path)[0]
+
+
+@pytest.mark.parametrize(("write", "limits"), [(0, "1000,"), (100, ",1000"), (25, "750,250")])
+def test_a_rate_is_of_all_requests_and_all_jobs(tmp_path: Path, write: int, limits: str) -> None:
+    """fio holds the reads and the writes of each job to a rate of their own."""
+    workload = Fio.model_validate({"name": "f", "kind": "fio", "rate": "4000/s", "jobs": 4, "write": write})
+    text, _ = workload._job_text([Path("/data/file")], tmp_path, 1)
+    assert f"rate_iops={limits}\n" in text
+
+
 @pytest.mark.parametrize(
     "line", ["exec_prerun=rm -rf x", "ioscheduler=none", "replay_redirect=/dev/sda", "unlink=1", "ioengine=http"]
 )
@@ -80,6 +96,12 @@ def test_logs_of_the_job_files_own_are_left_out_and_said(tmp_path: Path) -> None
 def test_a_job_file_writes_where_one_job_does(tmp_path: Path, text: str, writes: bool) -> None:
     workload = Fio.model_validate({"name": "f", "kind": "fio", "job": job_file(tmp_path, text)})
     assert workload.writes is writes
+
+
+def test_only_the_jobs_that_are_run_count(tmp_path: Path) -> None:
+    path = job_file(tmp_path, "[a]\nrw=write\nruntime=100\n[b]\nrw=read\nruntime=3\n")
+    workload = Fio.model_validate({"name": "f", "kind": "fio", "job": path, "sections": ["b"]})
+    assert (workload.writes, workload.longest_s()) == (False, 3)
 
 
 def test_jobs_behind_a_stonewall_take_their_time_in_turn(tmp_path: Path) -> None:

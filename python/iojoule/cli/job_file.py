@@ -40,7 +40,7 @@ def _plan_of_job(
     from iojoule.experiment.plan import make_plan
     from iojoule.workloads.fio.become import become, real_fio
 
-    found = real_fio(file) if with_fio else become(file, sections)
+    found = real_fio(file, sections) if with_fio else become(file, sections)
     for line in (*found.differences, *found.no_effect):
         console.say(line)
     if found.not_understood and not ignore_unknown:

@@ -5,5 +5,6 @@
 3. ``process``   fio under a hard time limit, in a process group that ends with us (``watchdog``).
 4. ``output``    its JSON; ``logs`` its latency logs, as our ``requests`` table.
 5. ``jobfile``   reads job files; ``values`` their sizes and times.
-6. ``keys``      each key of fio and what becomes of it here; ``become`` makes an experiment of a job file.
+6. ``keys``      each key of fio and what becomes of it here.
+7. ``become``    makes an experiment of a job file, of each job a ``draft`` and then a ``workload``.
 """

@@ -14,9 +14,10 @@ from typing import Any
 
 from iojoule.errors import ConfigError
 from iojoule.workloads.fio import values
+from iojoule.workloads.fio.draft import Draft, target_of
 from iojoule.workloads.fio.jobfile import Job, Line, expanded, jobs_of, read_job_file
 from iojoule.workloads.fio.keys import NO_EFFECT, REFUSED, TAKEN, canonical
-from iojoule.workloads.fio.pieces import Draft, target_of, workload_of
+from iojoule.workloads.fio.workload import workload_of
 
 
 @dataclass
@@ -63,13 +64,15 @@ def become(path: Path, sections: Sequence[str] = ()) -> Imported:
     return found
 
 
-def real_fio(path: Path) -> Imported:
-    """The experiment that has real fio run the whole job file on the target it names."""
-    jobs = jobs_of(read_job_file(path), canonical)
+def real_fio(path: Path, sections: Sequence[str] = ()) -> Imported:
+    """The experiment that has real fio run the job file, or these jobs of it, on the target it names."""
+    jobs = _chosen(jobs_of(read_job_file(path), canonical), sections, path)
     silent = Imported({}, {}, [])
     drafts = [_draft(job, silent) for job in jobs]
     target = _one_target([target_of(draft, path) for draft in drafts], drafts, path)
-    workload = {"name": "fio", "kind": "fio", "job": str(path.resolve())}
+    workload: dict[str, Any] = {"name": "fio", "kind": "fio", "job": str(path.resolve())}
+    if sections:
+        workload["sections"] = list(sections)
     return Imported({"name": _name(path.stem)}, target, [workload])
 
 

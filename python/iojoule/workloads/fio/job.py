@@ -95,12 +95,15 @@ def pointed(path: Path, targets: Sequence[Path], log: str, folder: Path) -> tupl
     """The job file at ``path`` with the target and our logs put in, and what was left out, in words."""
     left_out: list[str] = []
     lines = list(_head(targets, log, folder))
+    place = Path()
     for section in read_job_file(path):
         lines.append(f"[{section.name}]")
+        own = next((Path(expanded(line) or "") for line in reversed(section.lines) if line.key == "directory"), place)
+        place = own if section.is_global else place
         for line in section.lines:
             _may_have(line.key, expanded(line) or "", line)
             if line.key in ("filename", "directory"):
-                _must_be_target(line, targets)
+                _must_be_target(line, targets, own)
             elif line.key in OURS:
                 left_out.append(f"{line.place}: {line.text} is left out: the logs and the files are iojoule's")
             else:
@@ -139,11 +142,11 @@ def _may_have(key: str, value: str, line: Line | None) -> None:
         )
 
 
-def _must_be_target(line: Line, targets: Sequence[Path]) -> None:
+def _must_be_target(line: Line, targets: Sequence[Path], directory: Path) -> None:
     allowed = {path.resolve() for path in targets}
     if line.key == "directory":
-        allowed = {folder for path in allowed for folder in path.parents}
-    foreign = [name for name in values.paths(expanded(line) or "") if Path(name).resolve() not in allowed]
+        allowed, directory = {folder for path in allowed for folder in path.parents}, Path()
+    foreign = [name for name in values.paths(expanded(line) or "") if (directory / name).resolve() not in allowed]
     if foreign:
         raise ConfigError(
             f"{line.key}={foreign[0]} is not the target; leave the line out, the target is put in",
@@ -153,6 +156,6 @@ def _must_be_target(line: Line, targets: Sequence[Path]) -> None:
         )
 
 
-def jobs_in(path: Path) -> list[Job]:
-    """The jobs of a file with their options."""
-    return jobs_of(read_job_file(path))
+def jobs_in(path: Path, sections: Sequence[str] = ()) -> list[Job]:
+    """The jobs of a file with their options, or those of these names."""
+    return [job for job in jobs_of(read_job_file(path)) if not sections or job.name in sections]

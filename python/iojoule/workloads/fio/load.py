@@ -46,6 +46,7 @@ class Fio(BaseModel):
     name: str
     kind: Literal["fio"]
     job: Path | None = Field(None, description="fio job file, run as it is on the target; the keys of a job stay away.")
+    sections: list[str] = Field(default_factory=list, description="With job: only these jobs of the file.")
     pattern: Literal["random", "sequential"] = Field("random", description="Where the requests go.")
     write: int = Field(0, ge=0, le=100, description="Per cent of the requests that write; the others read.")
     block_size: Size = Field(4096, ge=512, description="Size of a request.")
@@ -78,7 +79,7 @@ class Fio(BaseModel):
     @property
     def writes(self) -> bool:
         if self.job is not None:
-            return jobs.writes_of(jobs.jobs_in(self.job))
+            return jobs.writes_of(jobs.jobs_in(self.job, self.sections))
         return self.write > 0 or str(self.options.get("rw", "read")).split(":")[0] not in jobs.READS
 
     def prepare(self, folder: Path, seed: int) -> dict[str, Any]:
@@ -94,7 +95,7 @@ class Fio(BaseModel):
 
     def longest_s(self) -> float | None:
         """Seconds fio should take at most, by what it is told."""
-        return self.ramp + self.duration if self.job is None else jobs.longest_s(jobs.jobs_in(self.job))
+        return self.ramp + self.duration if self.job is None else jobs.longest_s(jobs.jobs_in(self.job, self.sections))
 
     def expected_s(self, prepared: Mapping[str, Any]) -> float | None:
         longest_s: float | None = prepared["longest_s"]
@@ -112,6 +113,7 @@ class Fio(BaseModel):
             "--eta=never",
             f"--aux-path={folder.resolve()}",
             *([] if self.writes else ["--readonly"]),
+            *(f"--section={name}" for name in self.sections),
             str(folder.resolve() / "job.fio"),
         ]
         limit_s = self.timeout if self.timeout is not None else prepared["longest_s"] + GRACE_S
@@ -132,12 +134,19 @@ class Fio(BaseModel):
             "time_based": True,
             "runtime": f"{round(self.duration * 1e6)}us",
             "ramp_time": f"{round(self.ramp * 1e6)}us" if self.ramp else None,
-            "rate_iops": None if self.rate is None else max(1, round(self.rate / self.jobs)),
+            "rate_iops": self._rates(),
             "norandommap": True,
             "randseed": seed,
             **{key: int(value) if isinstance(value, bool) else value for key, value in self.options.items()},
         }
         return jobs.made(self.name, keys, targets, self.log, folder), []
+
+    def _rates(self) -> str | None:
+        """fio's limits of reads and of writes, for each of its jobs."""
+        if self.rate is None:
+            return None
+        each = [self.rate / self.jobs * share / 100 for share in (100 - self.write, self.write)]
+        return ",".join(str(max(1, round(rate))) if rate else "" for rate in each)
 
     def _outcome(
         self, folder: Path, run: Path, ended: Ended, limit_s: float, command: list[str], warnings: list[str]
@@ -151,6 +160,13 @@ class Fio(BaseModel):
             )
         json_file = folder / "fio.json"
         found = read_output(json_file.read_text(encoding="utf-8", errors="replace")) if json_file.exists() else None
+        if found is None and ended.stopped:
+            return {
+                "engine": "fio",
+                "phases": [],
+                "requests": 0,
+                "warnings": ["fio was stopped before its end"],
+            }
         if found is None:
             raise RunFailed(f"fio ended without a result: {_last_words(folder)}", folder=run)
         recorded: dict[str, Any] = {"requests": None, "bytes": None, "begin_ns": None, "end_ns": None}
