@@ -14,6 +14,7 @@ BENCHES = {
     "http/replay": "replay at 5,000 requests/s Poisson against nginx: stretch, lateness, processor",
     "http/closed": "closed loop against wrk, every request recorded",
     "block/agreement": "eight workloads by our engine and by fio: a test of equivalence",
+    "block/timing": "block traces on a loop device by waiting policy, and fio: stretch, lateness, processor",
     "sim/speed": "drives and arrays against DiskSim 4.0 (DISKSIM names its binary), one core",
     "content": "incompressible content, one core",
     "startup": "import and --help",
