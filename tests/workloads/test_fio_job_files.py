@@ -272,6 +272,12 @@ def test_the_ssd_test_becomes_four_steps_on_one_file(tmp_path: Path) -> None:
     accepted(found, path)
 
 
+def test_a_line_of_all_jobs_is_said_once(tmp_path: Path) -> None:
+    found = become(job_file(tmp_path, SSD_TEST.replace("bs=4k", "bs=4k\nthinktime=5\ngroup_reporting")))
+    assert len(found.not_understood) == 1
+    assert len([line for line in found.no_effect if "group_reporting" in line]) == 1
+
+
 def test_jobs_without_a_stonewall_are_said_to_become_steps(tmp_path: Path) -> None:
     found = become(job_file(tmp_path, SSD_TEST.replace("stonewall", "")))
     assert [line for line in found.differences if "same time" in line]

@@ -50,7 +50,8 @@ def become(path: Path, sections: Sequence[str] = ()) -> Imported:
         targets.append(target_of(draft, path))
         found.workloads.append(workload_of(draft, _name(draft.job.name)))
         found.differences += [line for line in draft.differences if line not in found.differences]
-    found.not_understood += [line for draft in drafts for line in draft.not_understood]
+    # A line of [global] stands in every job, and is said once.
+    found.not_understood += dict.fromkeys(line for draft in drafts for line in draft.not_understood)
     found.target = _one_target(targets, drafts, path)
     _number_names(found.workloads)
     for key in ("description", "seed"):
