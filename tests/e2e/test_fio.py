@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from conftest import lacking
 from iojoule.store.reader import RunFolder, open_campaign
 
 pytestmark = pytest.mark.e2e
@@ -155,6 +157,18 @@ def test_a_file_of_the_user_is_not_written_by_fio_unless_named_in_destroy(tmp_pa
     assert done.returncode != 0
     assert "destroy" in done.stderr
     assert kept.read_bytes() == b"x" * MIB
+
+
+def test_fio_writes_a_loop_device_that_is_held_for_it(tmp_path: Path) -> None:
+    if os.geteuid():
+        lacking("root", "loop devices are made by root")
+    path = experiment(tmp_path, 'write = 100\nduration = "1s"')
+    path.write_text(path.read_text().replace('kind = "file"', 'kind = "loop"'))
+    done = iojoule(tmp_path, "run", path, "--no-report")
+    assert done.returncode == 0, done.stderr
+    run = only_run(tmp_path)
+    assert run.manifest["target"]["paths"][0].startswith("/dev/loop")
+    assert set(run.requests(["op"])["op"].to_pylist()) == {"write"}
 
 
 JOB = """[global]
