@@ -60,7 +60,8 @@ class Cell:
         replay = "replay" in kind
         rated = load.get("rate") is not None
         # fio holds back to a rate, but logs no plan.
-        opened = replay or (rated and kind != "fio") or load.get("arrival_trace") is not None
+        timed = replay and not load.get("as_fast_as_possible")
+        opened = timed or (rated and kind != "fio") or load.get("arrival_trace") is not None
         pattern = load.get("pattern", "trace" if replay else "random")
         return cls(
             kind,
