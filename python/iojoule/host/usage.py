@@ -143,8 +143,9 @@ def _root_disk(device: Disk, root: Path) -> Iterator[Use]:
 
 def root_disks(root: Path = Path("/")) -> set[str]:
     """Numbers of every device below ``/``, down to the disks."""
-    starts = {mount.device for mount in mounts(root) if mount.place == "/"}
-    starts |= {n for m in mounts(root) if m.place == "/" and _is_node(m) and (n := number_of(Path(m.source)))}
+    roots = [mount for mount in mounts(root) if mount.place == "/"]
+    starts = {mount.device for mount in roots}
+    starts |= {number for mount in roots if _is_node(mount) and (number := number_of(Path(mount.source)))}
     for entry in (root / "sys/fs/btrfs").glob("*/devices/*"):
         members = {number for other in entry.parent.iterdir() if (number := text(other / "dev"))}
         starts |= members if members & starts else set()
