@@ -101,6 +101,25 @@ def test_a_setting_is_put_back_after_a_kill_and_its_loop_device_and_file_taken_a
     assert iojoule("host", "restore", runs) == (0, {"changes": [], "exit": 0})
 
 
+def test_a_loop_device_is_detached_though_its_file_was_removed(loops: Loops, tmp_path: Path) -> None:
+    where = tmp_path / "device"
+
+    def child() -> None:
+        with open_loop(LoopTarget(name="l", size=MIB), opening(tmp_path / "c")) as storage:
+            where.write_text(str(storage.paths[0]))
+            storage.backing[0].unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    in_child(child)
+    backing = Path("/sys/block", Path(where.read_text()).name, "loop/backing_file")
+    assert "(deleted)" in backing.read_text()
+    assert [(outcome.kind, outcome.result) for outcome in restore([tmp_path / "c"])] == [
+        ("loop", "restored"),
+        ("made", "gone"),
+    ]
+    assert not backing.exists()
+
+
 class Fuse:
     """Kills the process before or after its n-th lasting act: a synced line, a setting, a tool, a name."""
 

@@ -15,6 +15,7 @@ import pytest
 
 from e2e.loops import Loops
 from iojoule.host.kernel import chosen, text
+from iojoule.host.restore import restore
 
 pytestmark = pytest.mark.e2e
 
@@ -40,6 +41,7 @@ duration = "${DURATION:-60s}"
 def loops(tmp_path: Path) -> Iterator[Loops]:
     with Loops(tmp_path) as made:
         yield made
+    restore([tmp_path / "runs"], force=True)  # whatever failed, the next test finds the machine as it was
 
 
 def command(*words: str) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -11,6 +13,7 @@ from shutil import which
 from iojoule.errors import DeviceError, HostError
 from iojoule.host.kernel import text
 
+_LOOP_GET_STATUS64, _STATUS_BYTES = 0x4C05, 232  # linux/loop.h: struct loop_info64 begins with device and inode
 _PATIENCE_S = 2.0  # for a detached device to let go of its file: the kernel does it when the last user has closed
 
 
@@ -27,18 +30,22 @@ def attach(file: Path, *, direct_io: bool, sector_size: int, read_only: bool) ->
     return Path(done.stdout.strip())
 
 
-def attached(file: os.stat_result, root: Path = Path("/")) -> list[Path]:
-    """The devices that stand on the file with that device and inode number."""
-    found = []
-    for entry in sorted((root / "sys/block").glob("loop*/loop/backing_file")):
-        name = text(entry)
-        try:
-            there = None if name is None else Path(name).stat()
-        except OSError:
-            continue  # a deleted file cannot be the one that is asked about
-        if there and (there.st_dev, there.st_ino) == (file.st_dev, file.st_ino):
-            found.append(Path("/dev") / entry.parent.parent.name)
-    return found
+def attached(device: int, inode: int) -> list[Path]:
+    """The loop devices on the file with that device and inode number, also after the file has lost its name."""
+    entries = sorted(Path("/sys/block").glob("loop*/loop/backing_file"))
+    return [path for entry in entries if _file_of(path := Path("/dev") / entry.parent.parent.name) == (device, inode)]
+
+
+def _file_of(path: Path) -> tuple[int, int] | None:
+    """Device and inode number of the file below a loop device; None where it was detached, or may not be asked."""
+    status = bytearray(_STATUS_BYTES)
+    try:
+        with path.open("rb") as opened:
+            fcntl.ioctl(opened, _LOOP_GET_STATUS64, status)
+    except OSError:
+        return None
+    device, inode = struct.unpack_from("=QQ", status)
+    return device, inode
 
 
 def detach(device: Path) -> bool:

@@ -80,10 +80,7 @@ def _settings(change: Change, journal: Journal, force: bool) -> tuple[str, str]:
 def _loop(change: Change, journal: Journal, force: bool) -> tuple[str, str]:
     if change.before_restart:
         return "gone", "the machine was restarted since"
-    file = _same(change.facts)
-    if file is None:
-        return "gone", "the file is not there any more"
-    devices = loop.attached(file)
+    devices = loop.attached(change.facts["device"], change.facts["inode"])
     if not devices:
         return "gone", "not attached"
     held = [device for device in devices if not loop.detach(device)]
@@ -97,7 +94,7 @@ def _made(change: Change, journal: Journal, force: bool) -> tuple[str, str]:
     file = _same(change.facts)
     if file is None:
         return "gone", "not there any more, or another one"
-    if loop.attached(file):
+    if loop.attached(file.st_dev, file.st_ino):
         return "left", "a loop device stands on it"
     path.unlink()
     return "restored", f"removed, {file.st_size:,} bytes"
