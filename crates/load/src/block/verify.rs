@@ -5,6 +5,7 @@
 mod stamp;
 mod state;
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -87,11 +88,17 @@ impl Verifier {
         Ok(Self { state, stamper, block_bytes, first, checked: AtomicU64::new(0) })
     }
 
-    /// Stamps a buffer about to be written at a place; the contents are made here, not by the filler.
+    /// Stamps a buffer about to be written at a place; the contents are made here, not by the filler. A block that the
+    /// write covers in part can carry no stamp: from now on anything may be there.
     pub fn stamp(&self, file: u32, offset: u64, buffer: &mut [u8]) {
-        debug_assert!(offset.is_multiple_of(self.block_bytes));
-        let blocks = buffer.chunks_exact_mut(self.block_bytes as usize);
-        for ((word, offset), block) in self.blocks(file, offset).zip(blocks) {
+        let bytes = buffer.len() as u64;
+        let whole = self.whole(offset, bytes);
+        if whole.end - whole.start != bytes {
+            self.forget(file, offset, bytes as u32);
+        }
+        let inside = &mut buffer[(whole.start - offset).min(bytes) as usize..];
+        let blocks = inside.chunks_exact_mut(self.block_bytes as usize);
+        for ((word, offset), block) in self.blocks(file, whole).zip(blocks) {
             // Noted before it is sent: whoever comes after a crash knows that it may be there.
             let sent = self.change(word, Generations::sent);
             self.stamper.write(Stamp { file, offset, generation: sent.sent }, block);
@@ -101,8 +108,7 @@ impl Verifier {
     /// The write of this place was acknowledged (`true`) or failed, so that either generation may be there.
     pub fn settle(&self, file: u32, offset: u64, bytes: u32, acknowledged: bool) {
         if acknowledged {
-            let count = u64::from(bytes) / self.block_bytes;
-            for (word, _) in self.blocks(file, offset).take(count as usize) {
+            for (word, _) in self.blocks(file, self.whole(offset, bytes.into())) {
                 self.change(word, |g| Generations { least: g.sent, ..g });
             }
         }
@@ -111,20 +117,21 @@ impl Verifier {
     /// A trim of this place is about to be sent; until it is written again anything may be there.
     #[allow(dead_code)] // Until the engine asks for it.
     pub fn forget(&self, file: u32, offset: u64, bytes: u32) {
-        // Also blocks of which the trim covers a part.
+        // Also blocks of which it covers a part.
         let begin = offset / self.block_bytes * self.block_bytes;
-        let count = (offset + u64::from(bytes)).div_ceil(self.block_bytes) - offset / self.block_bytes;
-        for (word, _) in self.blocks(file, begin).take(count as usize) {
+        let end = (offset + u64::from(bytes)).next_multiple_of(self.block_bytes);
+        for (word, _) in self.blocks(file, begin..end) {
             self.change(word, |g| Generations { least: 0, ..g });
         }
     }
 
-    /// The first thing wrong with what was read at a place, if any, and its offset.
+    /// The first thing wrong with what was read at a place, if any, and its offset. Blocks read in part are not checked.
     pub fn check(&self, file: u32, offset: u64, buffer: &[u8]) -> Option<(u64, Corruption)> {
-        debug_assert!(offset.is_multiple_of(self.block_bytes));
-        let blocks = buffer.chunks_exact(self.block_bytes as usize);
+        let whole = self.whole(offset, buffer.len() as u64);
+        let inside = &buffer[(whole.start - offset).min(buffer.len() as u64) as usize..];
+        let blocks = inside.chunks_exact(self.block_bytes as usize);
         let mut checked = 0;
-        let wrong = self.blocks(file, offset).zip(blocks).find_map(|((word, offset), block)| {
+        let wrong = self.blocks(file, whole).zip(blocks).find_map(|((word, offset), block)| {
             let expected = Generations::of(word.load(Acquire));
             checked += u64::from(expected.least != 0);
             self.judge(file, offset, block, expected).map(|corruption| (offset, corruption))
@@ -205,12 +212,20 @@ impl Verifier {
         }
     }
 
-    /// The words of a file's blocks from an offset on, and their offsets.
-    fn blocks(&self, file: u32, offset: u64) -> impl Iterator<Item = (&AtomicU64, u64)> {
+    /// The whole blocks in a range of bytes, as a range of bytes.
+    fn whole(&self, offset: u64, bytes: u64) -> Range<u64> {
+        let start = offset.next_multiple_of(self.block_bytes);
+        let end = (offset + bytes) / self.block_bytes * self.block_bytes;
+        start..end.max(start)
+    }
+
+    /// The words of the blocks in a range of bytes of a file, and their offsets.
+    fn blocks(&self, file: u32, bytes: Range<u64>) -> impl Iterator<Item = (&AtomicU64, u64)> {
         let (first, end) = (self.first[file as usize], self.first[file as usize + 1]);
-        let begin = (first + offset / self.block_bytes).min(end);
-        let offsets = (offset..).step_by(self.block_bytes as usize);
-        self.state.words()[begin as usize..end as usize].iter().zip(offsets)
+        // A file may end with less than a block, which has no word.
+        let word = |offset: u64| (first + offset / self.block_bytes).min(end) as usize;
+        let offsets = (bytes.start..).step_by(self.block_bytes as usize);
+        self.state.words()[word(bytes.start)..word(bytes.end)].iter().zip(offsets)
     }
 
     fn change(&self, word: &AtomicU64, change: impl Fn(Generations) -> Generations) -> Generations {

@@ -243,6 +243,20 @@ fn after_a_failed_write_the_old_and_the_new_may_be_there() {
     assert!(matches!(verifier.check(0, 0, &sound), Some((0, Corruption::Stale { .. }))));
 }
 
+/// Blocks inside of a request that is not aligned to them are watched; those at its ends are given up.
+#[test]
+fn writes_across_blocks_are_stamped_as_far_as_they_are_whole() {
+    let folder = TempDir::new().unwrap();
+    let (verifier, mut device, _) = full(&folder);
+    write(&verifier, &mut device, (0, 4096 + 512, 3 * 4096));
+    assert_eq!(verifier.written().count() as u64, 2 * BLOCKS - 2);
+    assert_eq!(all(&verifier, &mut device), []);
+    device.at(0, 8192, 1)[0] ^= 1;
+    assert_eq!(check(&verifier, &mut device, (0, 4096 + 1024, 8192)), Some((8192, Corruption::Flipped)));
+    write(&verifier, &mut device, (0, 8192 + 512, 1024));
+    assert_eq!(all(&verifier, &mut device), []);
+}
+
 #[test]
 fn a_block_whose_writes_fail_for_ever_is_no_longer_checked() {
     let folder = TempDir::new().unwrap();
@@ -278,8 +292,10 @@ enum Event {
 }
 
 fn events() -> impl Strategy<Value = Event> {
-    let place =
-        || (0u32..2, 0..BLOCKS - 3, 1u64..4).prop_map(|(file, first, blocks)| (file, first * BLOCK, blocks * BLOCK));
+    // Whole blocks, and sectors that lie across them.
+    let blocks = (0u32..2, 0..BLOCKS - 3, 1u64..4).prop_map(|(f, first, n)| (f, first * BLOCK, n * BLOCK));
+    let sectors = (0u32..2, 0..(BLOCKS - 3) * 8, 1u64..24).prop_map(|(f, first, n)| (f, first * 512, n * 512));
+    let place = || prop_oneof![3 => blocks.clone(), 1 => sectors.clone()];
     prop_oneof![
         6 => place().prop_map(|(f, o, b)| Event::Write(f, o, b)),
         2 => (place(), any::<u32>()).prop_map(|((f, o, b), s)| Event::Fail(f, o, b, s)),
