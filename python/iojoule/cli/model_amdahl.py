@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def amdahl(
-    file: Annotated[Path, typer.Argument(help="CSV with queue_depth, iops and, if measured, watts and latency_ms.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV with queue_depth, iops and, if measured, watts and latency_ms; or a campaign's folder."
+        ),
+    ],
     predict: Annotated[list[float] | None, typer.Option(help="Depth to predict (repeatable).")] = None,
     weights: Annotated[
         Weigh, typer.Option(help="relative: errors are shares of what was measured; equal: shallow depths decide.")
@@ -26,27 +31,48 @@ def amdahl(
     """Amdahl's law over queue depth, 1/IOPS = a + b/Q, with 95 % intervals and predictions; with watts, IOPS/W too.
 
     Two rows give the law through both, more a least-squares fit in which repeats of a depth count as often as they
-    stand there. Depth 0 with watts is idle.
+    stand there. Depth 0 with watts is idle. Of a campaign every series of its sweep is fitted.
 
-    Example:  iojoule model amdahl sweep.csv --predict 64
+    Examples:  iojoule model amdahl sweep.csv --predict 64 · iojoule model amdahl runs/20260101T120000Z_sweep_1a2b3c
     """
     from iojoule.cli import console
     from iojoule.cli.model_points import read_points
     from iojoule.errors import ConfigError
     from iojoule.models import laws
 
-    points = read_points(file)
     if predict and min(predict) <= 0:
         raise ConfigError("a depth is above 0", key="--predict", value=min(predict))
-    try:
-        found = laws.fit(points, weights.value)
-    except ValueError as error:
-        raise ConfigError(str(error), file=file) from None
-    answer = document(found, points, predict or ())
+    answers = []
+    for name, points in (campaign_series(file) if file.is_dir() else {"": read_points(file)}).items():
+        try:
+            found = laws.fit(points, weights.value)
+        except ValueError as error:
+            if not name:
+                raise ConfigError(str(error), file=file) from None
+            answers.append({"series": name, "refused": str(error)})
+            continue
+        answers.append(({"series": name} if name else {}) | document(found, points, predict or ()))
     if json:
-        console.document(answer)
-    else:
-        print(text(answer))
+        console.document({"series": answers} if file.is_dir() else answers[0])
+        return
+    for answer in answers:
+        if answer.get("series"):
+            print(f"\n{answer['series']}")
+        print(answer["refused"] if "refused" in answer else text(answer))
+
+
+def campaign_series(folder: Path) -> dict[str, list[Point]]:
+    """The measured points of each series of a campaign's sweep. ConfigError where it swept no depth."""
+    from iojoule.errors import ConfigError
+    from iojoule.report import load_campaign
+    from iojoule.report.reduce import reduce_campaign
+    from iojoule.report.sweep import sweep_of
+
+    sweep = sweep_of(reduce_campaign(load_campaign(folder))[0])
+    found = {} if sweep is None else {line.name: line.measured for line in sweep.lines}
+    if not any(len({point.queue_depth for point in points} - {0}) > 1 for points in found.values()):
+        raise ConfigError("no block load in it was run at several queue depths", file=folder)
+    return found
 
 
 def document(found: Laws, points: Sequence[Point], predict: Sequence[float]) -> dict[str, Any]:

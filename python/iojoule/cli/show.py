@@ -132,17 +132,17 @@ def _print_sweep(sweep: Sweep) -> None:
         boundaries = ", ".join(sorted({f"[{point.boundary}]" for point in panel.points if point.boundary}))
         print(f"\n{panel.label} on {panel.target} {boundaries}".rstrip())
         print(
-            f"  {'size':>8}{'depth':>7}{'IOPS':>18}{'MB/s':>10}{'mean ms':>10}{'99 % ms':>10}{'W':>16}{'IOPS/W':>18}"
+            f"  {'size':>9}{'depth':>7}{'IOPS':>22}{'MB/s':>11}{'mean ms':>11}{'99 % ms':>11}{'W':>16}{'IOPS/W':>18}"
             f"  {'N = X·R'}"
         )
         best = panel.best_points
         for point in panel.points:
             rate, power, work = point.of("iops"), point.of("power_mean", "system"), point.of("iops_per_w", "system")
             cells = ["–" if one is None else with_uncertainty(one.mean, one.expanded) for one in (rate, power, work)]
-            times = [plain(point.value(f"completion_from_issued_{name}")) for name in ("mean", "p99")]
+            times = [plain(point.value(f"completion_from_issued_{name}"), 3) for name in ("mean", "p99")]
             print(
-                f"  {point.cell.size_label:>8}{point.depth:>7}{cells[0]:>18}{plain(point.value('throughput')):>10}"
-                f"{times[0]:>10}{times[1]:>10}{cells[1]:>16}{cells[2]:>18}  {mark(point)}"
+                f"  {point.cell.size_label:>9}{point.depth:>7}{cells[0]:>22}{plain(point.value('throughput')):>11}"
+                f"{times[0]:>11}{times[1]:>11}{cells[1]:>16}{cells[2]:>18}  {mark(point)}"
                 + ("  best" if point in best else "")
             )
 

@@ -1,7 +1,8 @@
 """The best operating point of a sweep as a set: the cell with the most IOPS/W, and those it cannot be told from.
 
-With many cells the highest is partly the luckiest, so every other is tested against it with its level divided by their
-number (Bonferroni); what the instrument does alike to all of them cancels.
+With many cells the highest is partly the luckiest, so every other is tested against it with the level divided by their
+number (Bonferroni). Repeats of a cell are few: their relative scatter is pooled over all cells, as Dunnett's test does.
+What the instrument does alike to all of them cancels.
 """
 
 from __future__ import annotations
@@ -34,30 +35,34 @@ def best(of: Sequence[Estimate | None]) -> Best | None:
     place, top = max(valued, key=lambda entry: entry[1].mean or 0.0)
     others = [(i, one) for i, one in valued if i != place]
     level, near, tested = LEVEL / max(len(others), 1), [place], True
+    scatter = _pooled([one for _, one in valued])
     for i, one in others:
-        below = _below(top, one, level)
-        tested &= below is not None
-        if not below:
+        limit = _limit(top, one, level, scatter)
+        tested &= limit is not None
+        if limit is None or (top.mean or 0.0) - (one.mean or 0.0) <= limit:
             near.append(i)
     return Best(place, tuple(sorted(near)), tested)
 
 
-def _below(top: Estimate, other: Estimate, level: float) -> bool | None:
-    """Whether `other` is shown to lie below `top`; None where nothing is known to judge by."""
-    gap = (top.mean or 0.0) - (other.mean or 0.0)
-    if top.n > 1 and other.n > 1 and top.sd is not None and other.sd is not None:
-        # Welch: the scatter of the repeats is all that differs between two cells of one instrument.
-        va, vb = top.sd**2 / top.n, other.sd**2 / other.n
-        if va + vb == 0:
-            return gap > 0
-        degrees = (va + vb) ** 2 / (va**2 / (top.n - 1) + vb**2 / (other.n - 1))
-        return gap > t_quantile(1 - level, degrees) * math.sqrt(va + vb)
-    u = math.hypot(_own(top), _own(other))
+def _pooled(of: Sequence[Estimate]) -> tuple[float, int]:
+    """Relative standard deviation of one repeat, pooled over all cells, and its degrees of freedom."""
+    repeated = [one for one in of if one.n > 1 and one.sd is not None and one.mean]
+    degrees = sum(one.n - 1 for one in repeated)
+    squares = sum((one.n - 1) * ((one.sd or 0.0) / (one.mean or 1.0)) ** 2 for one in repeated)
+    return (math.sqrt(squares / degrees), degrees) if degrees else (0.0, 0)
+
+
+def _limit(top: Estimate, other: Estimate, level: float, scatter: tuple[float, int]) -> float | None:
+    """The largest gap that chance explains; None where nothing is known to judge by."""
+    relative, degrees = scatter
+    if degrees:
+        u = relative * math.hypot((top.mean or 0.0) / math.sqrt(top.n), (other.mean or 0.0) / math.sqrt(other.n))
+        return t_quantile(1 - level, degrees) * u
     if not top.budget or not other.budget:
         return None
     from scipy.special import ndtri
 
-    return gap > float(ndtri(1 - level)) * u
+    return float(ndtri(1 - level)) * math.hypot(_own(top), _own(other))
 
 
 def _own(one: Estimate) -> float:

@@ -15,6 +15,7 @@ from iojoule.metrics.metric import MODELLED, Estimate
 from iojoule.metrics.operating_point import Best, best
 from iojoule.models import laws
 from iojoule.models.laws import Laws
+from iojoule.models.laws import Point as Measured
 
 from .reduce import Group, Scenario, usable
 
@@ -69,9 +70,14 @@ class Line:
     def laws(self) -> Laws | None:
         """Every law its runs allow; None where they have no asymptote or too few depths."""
         try:
-            return laws.fit(list(_measured(self.points)))
+            return laws.fit(self.measured)
         except ValueError:
             return None
+
+    @property
+    def measured(self) -> list[Measured]:
+        """Every complete run as a point of the laws, and its idle power as depth 0."""
+        return _measured(self.points)
 
     @property
     def modelled(self) -> bool:
@@ -174,7 +180,7 @@ def sweep_of(scenarios: Sequence[Scenario]) -> Sweep | None:
 
 def _sweepable(scenario: Scenario) -> bool:
     cells = [run.run.cell for group in scenario.groups for run in group.runs]
-    return all(cell is not None and cell.closed for cell in cells)
+    return all(cell is not None and cell.outstanding is not None for cell in cells)
 
 
 def _extra(scenario: Scenario, cell: Cell) -> str:
@@ -184,8 +190,7 @@ def _extra(scenario: Scenario, cell: Cell) -> str:
     return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in found.items())
 
 
-def _measured(points: Sequence[Point]) -> list[laws.Point]:
-    """Every complete run as a point of the laws, and its idle power as depth 0."""
+def _measured(points: Sequence[Point]) -> list[Measured]:
     found = []
     for point in points:
         for run in point.group.runs:
@@ -193,8 +198,9 @@ def _measured(points: Sequence[Point]) -> list[laws.Point]:
             if not usable(run) or iops is None or not iops.value:
                 continue
             drawn = watts.value if watts is not None else None
-            found.append(laws.Point(point.depth, iops.value, drawn))
+            mean = run.metric("completion_from_issued_mean")
+            found.append(Measured(point.depth, iops.value, drawn, None if mean is None else mean.value))
             idle = run.metric("idle_power", "system")
             if drawn is not None and idle is not None and idle.value is not None and idle.value > 0:
-                found.append(laws.Point(0, 0.0, idle.value))
+                found.append(Measured(0, 0.0, idle.value))
     return found

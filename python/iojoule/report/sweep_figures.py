@@ -300,7 +300,7 @@ def _panels(
     for i, title in enumerate(titles, 1):
         for axis, other, text in (("x", "y", x), ("y", "x", y)):
             values = [v for one in log if one[f"{axis}axis"] == f"{axis}{i}" for v in one[axis] if v]
-            layout[f"{axis}axis{i}"] = {"title": {"text": text, "standoff": 6}, "anchor": f"{other}{i}", **kind}
+            layout[f"{axis}axis{i}"] = {"title": {"text": text}, "anchor": f"{other}{i}", **kind}
             layout[f"{axis}axis{i}"] |= _log_axis(values) if log else {}
         layout["annotations"].append(
             {
