@@ -6,7 +6,8 @@ least the resolution of the figure (`FLOOR`). It is computed from fio alone. Our
 ours / fio lies inside the margin (TOST, alpha 0.05).
 
 Latency is from submission to completion in both: fio's `lat`, our `done - issued`. Ours records each request, fio none.
-What not to conclude: a wide margin is a noisy machine, and agreement inside it says no more than its width.
+What not to conclude: a margin is the noise of the machine, and agreement inside it says no more than its width. Beyond
+`WIDEST` nothing is concluded: the verdict is "too noisy".
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ from iojoule.metrics.equivalence import equivalence, margin_of_repeats
 FLOOR = {"iops": 1.005, "p50": 1 + 1 / 64, "p99": 1 + 1 / 64}
 """Least margins: half a per cent of the rate, and the width of a bin of fio's latency histogram."""
 
-RAMP_S = 0.5
+WIDEST = 1.25
+"""A margin beyond this is not a measure of agreement."""
+
+RAMP_S = 0.3
 Figures = dict[str, float]
 
 
@@ -123,12 +127,14 @@ def judged(rounds: list[dict[str, Figures]]) -> list[dict[str, Any]]:
         theirs = [geometric_mean(pair) for pair in zip(first, second, strict=True)]
         margin = max(floor, margin_of_repeats(first, second))
         result = equivalence([one["ours"][figure] for one in rounds], theirs, margin)
+        verdict = result.verdict if margin <= WIDEST else "too noisy"
         found.append(
             {
                 "figure": figure,
                 "ours": geometric_mean(one["ours"][figure] for one in rounds),
                 "fio": geometric_mean(theirs),
-                **{key: getattr(result, key) for key in ("n", "ratio", "low", "high", "margin", "p", "verdict")},
+                **{key: getattr(result, key) for key in ("n", "ratio", "low", "high", "margin", "p")},
+                "verdict": verdict,
             }
         )
     return found
