@@ -13,6 +13,7 @@ BENCHES = {
     "weblog/run": "parser against goaccess, one core",
     "http/replay": "replay at 5,000 requests/s Poisson against nginx: stretch, lateness, processor",
     "http/closed": "closed loop against wrk, every request recorded",
+    "block/throughput": "random reads by our engine, every request recorded, and by fio without a log",
     "block/agreement": "eight workloads by our engine and by fio: a test of equivalence",
     "block/timing": "block traces on a loop device by waiting policy, and fio: stretch, lateness, processor",
     "sim/speed": "drives and arrays against DiskSim 4.0 (DISKSIM names its binary), one core",
