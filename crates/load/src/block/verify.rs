@@ -115,7 +115,6 @@ impl Verifier {
     }
 
     /// A trim of this place is about to be sent; until it is written again anything may be there.
-    #[allow(dead_code)] // Until the engine asks for it.
     pub fn forget(&self, file: u32, offset: u64, bytes: u32) {
         // Also blocks of which it covers a part.
         let begin = offset / self.block_bytes * self.block_bytes;
@@ -141,13 +140,12 @@ impl Verifier {
     }
 
     /// Blocks that were checked because something was to be found in them; the others had never been written.
-    #[allow(dead_code)] // Until the engine asks for it.
     pub fn checked(&self) -> u64 {
         self.checked.load(Relaxed)
     }
 
     /// File and offset of every block in which something is to be found.
-    #[allow(dead_code)] // Until the engine asks for it.
+    #[allow(dead_code)] // For a pass over what was written alone.
     pub fn written(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         (0..).zip(self.first.windows(2)).flat_map(move |(file, blocks)| {
             let words = &self.state.words()[blocks[0] as usize..blocks[1] as usize];
@@ -163,7 +161,7 @@ impl Verifier {
     }
 
     /// Where the state lies.
-    #[allow(dead_code)] // Until the engine asks for it.
+    #[allow(dead_code)] // For whoever tells of it.
     pub fn path(&self) -> &Path {
         self.state.path()
     }
