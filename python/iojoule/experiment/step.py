@@ -26,6 +26,7 @@ from iojoule.store.writer import RunWriter
 from iojoule.targets import open_target
 from iojoule.targets.base import Opening, Running
 from iojoule.targets.storage import Storage
+from iojoule.workloads.base import STORAGE
 
 if TYPE_CHECKING:
     from iojoule._native import Progress
@@ -98,7 +99,9 @@ def run_step(context: StepContext, step: Step, folder: Path, facts: Mapping[str,
     workload = plan.workloads[step.workload].model
     expected_s = workload.expected_s(context.prepared[step.workload])
     idle_s = plan.header.idle + plan.header.idle_after
-    figures = Figures(step, len(plan.steps), expected_s=None if expected_s is None else idle_s + expected_s)
+    figures = Figures(
+        step, len(plan.steps), target.kind in STORAGE, expected_s=None if expected_s is None else idle_s + expected_s
+    )
     all_facts = {
         **facts,
         "seed": plan.header.seed,
@@ -135,7 +138,6 @@ def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack,
     plan = context.plan
     began = time.monotonic_ns()
     target = stack.enter_context(_opened(context, step, run, figures))
-    figures.storage = isinstance(target, Storage)
     run.manifest["target"] |= target.describe()
     for text in target.warnings:
         run.event("warning", text=text)

@@ -49,5 +49,8 @@ class Storage:
         """The ``target`` of the native block load."""
         if self.kind == "null":
             return {"kind": "null", "bytes": self.size_bytes}
-        files = [{"path": str(path)} for path in self.paths]
+        files: list[dict[str, Any]] = [{"path": str(path)} for path in self.paths]
+        for file, path in zip(files, self.paths, strict=True):
+            if self.writable and path.is_block_device():
+                file["held"] = True  # by the guard, which let it be written to
         return {"kind": "files", "files": files, "direct": direct, "writable": writable}

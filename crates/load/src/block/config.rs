@@ -92,6 +92,9 @@ pub struct FileSpec {
     /// Part used, from its start; the whole where absent.
     #[serde(default)]
     pub bytes: Option<u64>,
+    /// The caller holds this device for itself (`O_EXCL`) as long as the load lasts; then we need not, and could not.
+    #[serde(default)]
+    pub held: bool,
 }
 
 /// Which engine drives the target.

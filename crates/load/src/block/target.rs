@@ -85,7 +85,7 @@ fn open(spec: &FileSpec, direct: bool, writable: bool) -> Result<(Place, u64), L
     if direct {
         flags |= libc::O_DIRECT;
     }
-    if is_device && writable {
+    if is_device && writable && !spec.held {
         // Of a device that is mounted, swapped on or part of another the kernel says EBUSY.
         flags |= libc::O_EXCL;
     }
