@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ from iojoule.errors import ConfigError, DeviceError, HostError
 from iojoule.host.disk import disk, number_of
 from iojoule.host.usage import Use, device_uses, file_uses
 from iojoule.targets.signature import member_of
+
+_RING_PATIENCE_S = 2.0
 
 
 @contextmanager
@@ -106,15 +109,22 @@ def _held(path: Path) -> Iterator[None]:
 
 
 def _open_elsewhere(path: Path) -> list[Use]:
-    """A write lease is only given on a file that nobody else has open (fcntl(2), F_SETLEASE)."""
+    """A write lease is only given on a file that nobody else has open (fcntl(2), F_SETLEASE). The ring of a load that has
+    just ended may still have it: the kernel closes a ring's files on a worker of its own (io_ring_exit_work)."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    deadline = time.monotonic() + _RING_PATIENCE_S
     try:
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EBUSY):
-            return [Use("open", f"{path} is open in another program", f"fuser -v {path}")]
-        # Not ours to lease, or a file system without leases: then the other rules are all there is.
+        while True:
+            try:
+                fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            except OSError as error:
+                if error.errno not in (errno.EAGAIN, errno.EBUSY):
+                    return []  # not ours to lease, or a file system without leases: the other rules are all there is
+                if time.monotonic() > deadline:
+                    return [Use("open", f"{path} is open in another program", f"fuser -v {path}")]
+                time.sleep(0.02)
+            else:
+                fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+                return []
     finally:
         os.close(descriptor)
-    return []
