@@ -17,9 +17,14 @@ pub fn utc_pair() -> (HostNs, i64) {
     (HostNs(before + (after - before) / 2), utc)
 }
 
+/// Processor time the calling thread has used, in seconds.
+pub fn thread_cpu_s() -> f64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID) as f64 / 1e9
+}
+
 fn read(clock: libc::clockid_t) -> i64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `t` is a valid timespec; both clocks exist on every Linux, so the call cannot fail.
+    // SAFETY: `t` is a valid timespec; all these clocks exist on every Linux, so the call cannot fail.
     unsafe { libc::clock_gettime(clock, &mut t) };
     t.tv_sec * 1_000_000_000 + t.tv_nsec
 }

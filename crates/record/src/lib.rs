@@ -11,16 +11,20 @@
 
 pub mod clock;
 mod error;
+mod footer;
 pub mod histogram;
+mod interval_log;
 mod lane;
 mod live;
 mod recorder;
 pub mod request;
+mod requests;
 mod table;
 
 pub use error::RecordError;
+pub use footer::recover;
 pub use lane::Lane;
 pub use live::{Live, Snapshot};
 pub use recorder::{Recorder, Totals};
 pub use request::{ErrorClass, Op, Phase, Request};
-pub use table::{TableWriter, recover};
+pub use table::TableWriter;

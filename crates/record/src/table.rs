@@ -1,9 +1,7 @@
-//! A Parquet file that survives its writer. After every row group the footer the file would have is written to
-//! `<table>.footer` and moved into place in one step; [`recover`] cuts a killed writer's file behind its last
-//! whole row group and puts that footer there.
+//! A Parquet file of any columns that survives its writer (see `footer`).
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, Write};
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,27 +9,22 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::errors::ParquetError;
-use parquet::file::metadata::{
-    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter, RowGroupMetaData,
-};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use crate::RecordError;
+use crate::footer::{self, FooterBeside};
 
 /// Rows a row group never exceeds.
 const ROW_GROUP_ROWS: usize = 256 * 1024;
-/// A Parquet file starts with these four bytes and a recoverable one has at least them.
-const MAGIC_LEN: u64 = 4;
 
 /// Writes batches of one schema to one Parquet file.
 pub struct TableWriter {
     path: PathBuf,
     writer: ArrowWriter<BufWriter<File>>,
     schema: SchemaRef,
-    /// What the footer says of the whole file; the same at every row group.
-    file_facts: FileMetaData,
+    footer: FooterBeside,
 }
 
 impl TableWriter {
@@ -54,15 +47,14 @@ impl TableWriter {
                 .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
         }
         let properties = properties.build();
-        let file_facts = facts_of_an_empty_file(schema.clone(), properties.clone()).map_err(parquet)?;
+        let facts = footer::facts_of_an_empty_file(schema.clone(), properties.clone()).map_err(parquet)?;
         let file = File::create_new(path).map_err(|e| RecordError::io(path, e))?;
         let mut writer =
             ArrowWriter::try_new(BufWriter::with_capacity(1 << 18, file), schema.clone(), Some(properties))
                 .map_err(parquet)?;
         writer.sync().map_err(|e| RecordError::io(path, e))?;
-        let mut table = Self { path: path.to_owned(), writer, schema, file_facts };
-        table.write_footer_beside()?;
-        Ok(table)
+        let footer = FooterBeside::create(path, facts, writer.bytes_written() as u64)?;
+        Ok(Self { path: path.to_owned(), writer, schema, footer })
     }
 
     /// Adds rows to the open row group; a full one is closed by itself, without a recoverable footer. The columns
@@ -86,103 +78,27 @@ impl TableWriter {
     pub fn commit(&mut self) -> Result<(), RecordError> {
         self.writer.flush().map_err(|e| RecordError::parquet(&self.path, e))?;
         self.writer.sync().map_err(|e| RecordError::io(&self.path, e))?;
-        self.write_footer_beside()
+        self.footer.write(self.writer.flushed_row_groups().to_vec(), self.writer.bytes_written() as u64)
     }
 
     /// Writes the true footer and removes the one beside the file.
     pub fn close(self) -> Result<(), RecordError> {
-        let path = self.path;
-        self.writer.close().map_err(|e| RecordError::parquet(&path, e))?;
-        let beside = footer_path(&path);
-        fs::remove_file(&beside).map_err(|e| RecordError::io(&beside, e))
+        self.writer.close().map_err(|e| RecordError::parquet(&self.path, e))?;
+        self.footer.remove()
     }
-
-    fn write_footer_beside(&mut self) -> Result<(), RecordError> {
-        let row_groups = self.writer.flushed_row_groups().to_vec();
-        let footer = footer(&self.file_facts, row_groups).map_err(|e| RecordError::parquet(&self.path, e))?;
-        // The file's length stands first, so that recovery knows where to cut.
-        let length = self.writer.bytes_written() as u64;
-        let target = footer_path(&self.path);
-        let fresh = target.with_extension("footer-new");
-        let write = || -> std::io::Result<()> {
-            let mut file = File::create(&fresh)?;
-            file.write_all(&length.to_le_bytes())?;
-            file.write_all(&footer)?;
-            fs::rename(&fresh, &target)
-        };
-        write().map_err(|e| RecordError::io(&target, e))
-    }
-}
-
-/// Makes a table whose writer was killed readable up to its last committed row group. Returns whether anything
-/// had to be done; a whole table is left as it is.
-pub fn recover(path: &Path) -> Result<bool, RecordError> {
-    let beside = footer_path(path);
-    let saved = match fs::read(&beside) {
-        Ok(saved) => saved,
-        Err(_) if is_whole(path) => return Ok(false),
-        Err(_) => return Err(RecordError::NotRecoverable { path: path.to_owned() }),
-    };
-    if !is_whole(path) {
-        let (length, footer) =
-            saved.split_first_chunk::<8>().ok_or_else(|| RecordError::NotRecoverable { path: path.to_owned() })?;
-        let length = u64::from_le_bytes(*length);
-        let mend = || -> std::io::Result<bool> {
-            let mut file = OpenOptions::new().append(true).open(path)?;
-            if length < MAGIC_LEN || file.metadata()?.len() < length {
-                return Ok(false);
-            }
-            file.set_len(length)?;
-            file.write_all(footer)?;
-            file.sync_all()?;
-            Ok(true)
-        };
-        if !mend().map_err(|e| RecordError::io(path, e))? {
-            return Err(RecordError::NotRecoverable { path: path.to_owned() });
-        }
-    }
-    fs::remove_file(&beside).map_err(|e| RecordError::io(&beside, e))?;
-    Ok(true)
-}
-
-fn footer_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".footer");
-    name.into()
-}
-
-fn is_whole(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| ParquetMetaDataReader::new().parse_and_finish(&file).is_ok())
-}
-
-/// Schema and key-value metadata as the writer itself would put them into the footer.
-fn facts_of_an_empty_file(schema: SchemaRef, properties: WriterProperties) -> Result<FileMetaData, ParquetError> {
-    let metadata = ArrowWriter::try_new(Vec::new(), schema, Some(properties))?.close()?;
-    Ok(metadata.file_metadata().clone())
-}
-
-fn footer(facts: &FileMetaData, row_groups: Vec<RowGroupMetaData>) -> Result<Vec<u8>, ParquetError> {
-    let facts = FileMetaData::new(
-        facts.version(),
-        row_groups.iter().map(RowGroupMetaData::num_rows).sum(),
-        facts.created_by().map(str::to_owned),
-        facts.key_value_metadata().cloned(),
-        facts.schema_descr_ptr(),
-        facts.column_orders().cloned(),
-    );
-    let metadata = ParquetMetaData::new(facts, row_groups);
-    let mut bytes = Vec::new();
-    ParquetMetaDataWriter::new(&mut bytes, &metadata).finish()?;
-    Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
+    use std::io::Write;
+
     use arrow_array::{ArrayRef, Int64Array};
     use arrow_schema::{Field, Schema};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
     use super::*;
+    use crate::recover;
 
     fn schema() -> SchemaRef {
         Arc::new(Schema::new(vec![Field::new("t", DataType::Int64, false)]))
