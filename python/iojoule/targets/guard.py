@@ -109,8 +109,10 @@ def _held(path: Path) -> Iterator[None]:
 
 
 def _open_elsewhere(path: Path) -> list[Use]:
-    """A write lease is only given on a file that nobody else has open (fcntl(2), F_SETLEASE). The ring of a load that has
-    just ended may still have it: the kernel closes a ring's files on a worker of its own (io_ring_exit_work)."""
+    """A write lease is only given on a file that nobody else has open (fcntl(2), F_SETLEASE).
+
+    The ring of a load that has just ended may still have it: the kernel closes a ring's files on a worker of its own
+    (io_ring_exit_work)."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     deadline = time.monotonic() + _RING_PATIENCE_S
     try:
