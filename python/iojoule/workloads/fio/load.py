@@ -186,11 +186,13 @@ class Fio(BaseModel):
             "bytes": recorded["bytes"],
             "phases": spans,
             "u_time_ns": TIME_BOUND_NS if recorded["begin_ns"] is not None else bound_ns,
-            "warnings": warnings + [f"fio: {line}" for line in found.around] + self._doubts(len(summary["fio_jobs"])),
+            "warnings": warnings + [f"fio: {line}" for line in found.around] + self._doubts(summary["fio_jobs"]),
         }
 
-    def _doubts(self, fio_jobs: int) -> list[str]:
+    def _doubts(self, fio_jobs: list[dict[str, Any]]) -> list[str]:
         found = []
+        if failed := sum(job["failed"] for job in fio_jobs):
+            found.append(f"{failed} requests failed; fio logs none of them, so they are in no table")
         if self.log != "every":
             found.append(
                 'fio logged no single requests (log = "every" does): rates and latencies are those of its summary'
@@ -199,8 +201,10 @@ class Fio(BaseModel):
             found.append(
                 "fio does not log when a request was due: planned is issued, and no latency holds the waiting before it"
             )
-        if self.job is not None and fio_jobs > 1:
-            found.append(f"the job file has {fio_jobs} jobs: figures are of all together, engine.fio_jobs has each")
+        if self.job is not None and len(fio_jobs) > 1:
+            found.append(
+                f"the job file has {len(fio_jobs)} jobs: figures are of all together, engine.fio_jobs has each"
+            )
         return found
 
 

@@ -73,6 +73,8 @@ def _job(job: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": job["jobname"],
         "error": job["error"],
+        # Only where the job asked to go on after errors.
+        "failed": job.get("total_err", 0),
         "runtime_ms": job["job_runtime"],
         "cpu_user_percent": job["usr_cpu"],
         "cpu_system_percent": job["sys_cpu"],
