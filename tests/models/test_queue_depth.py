@@ -103,3 +103,8 @@ def test_points_that_give_no_law_are_refused(tmp_path: Path, words: list[str]) -
     command = [sys.executable, "-m", "iojoule", "model", "queue-depth", *words]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr
+
+
+def test_a_rate_that_falls_from_the_first_request_on_has_no_peak() -> None:
+    law = usl.fit([1, 4, 16], [2983, 175, 101])
+    assert law.alpha > 1 and law.beta > 0 and law.peak_n is None

@@ -133,6 +133,16 @@ def test_a_few_cells_are_shown_one_by_one(synthetic_block: ModuleType, tmp_path:
     assert "IOPS per watt" in page and "requests per joule" not in page
 
 
+def test_a_rate_that_falls_with_depth_still_has_its_pictures(
+    synthetic_block: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = ("random", 0, 4096)
+    monkeypatch.setattr(synthetic_block, "LAWS", {key: (20.0, -19.5)})
+    folder = synthetic_block.write_campaign(tmp_path / "c", systems=("atom",), repeats=1, keys=(key,), depths=(1, 2, 8))
+    drawn = documents(build_report(load_campaign(folder)))["sweep-latency"]["data"]
+    assert all(x > 0 for trace in drawn for x in trace["x"])
+
+
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     call = [sys.executable, "-m", "iojoule", *words]
     return subprocess.run(call, cwd=folder, capture_output=True, text=True, check=False)

@@ -215,6 +215,8 @@ def text(answer: dict[str, Any]) -> str:
         f"fits to {answer['mape']:.2g} %"
         + ("" if answer["leave_one_out"] is None else f", depths left out to {answer['leave_one_out']:.2g} %"),
     ]
+    if answer["b_ms"] <= 0:
+        lines.append("b is not above 0: the rate does not grow with the depth, and the law says nothing of this device")
     if (usl := answer["usl"]) is not None:
         beta = "beta held at 0" if usl["beta_held_at_0"] else f"beta {usl['beta']:.3g}"
         lines.append(f"scalability: gamma {usl['gamma_iops']:.4g} IOPS, alpha {usl['alpha']:.3g}, {beta}")

@@ -81,7 +81,7 @@ def _little(cell: Cell, metrics: Sequence[Metric]) -> Iterator[Finding]:
     if abs(deviation) <= LITTLE_TOLERANCE_PCT:
         yield Finding("ok", f"Little's law holds: {text}")
     else:
-        why = "slots stood empty" if deviation < 0 else "more than there can have been"
+        why = "slots stood empty" if deviation < 0 else "more than there can have been: the phase is short for a stall"
         yield Finding("warning", f"Little's law is off by more than {LITTLE_TOLERANCE_PCT:g} %: {text}; {why}")
 
 

@@ -45,8 +45,8 @@ class Usl:
 
     @property
     def peak_n(self) -> float | None:
-        """The load of the highest rate; None where the rate never falls."""
-        return math.sqrt((1 - self.alpha) / self.beta) if self.beta > 0 else None
+        """The load of the highest rate; None where the rate never falls, or falls from the first request on (α ≥ 1)."""
+        return math.sqrt((1 - self.alpha) / self.beta) if self.beta > 0 and self.alpha < 1 else None
 
     def throughput_per_s(self, n: float) -> float:
         """Rate at load ``n``."""

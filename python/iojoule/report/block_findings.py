@@ -132,7 +132,11 @@ def _audit(runs: Sequence[RunResult]) -> Iterator[Finding]:
         yield Finding("ok", f"{text} {plain(worst, 2)} %.")
         return
     value, name = broken[0]
-    why = "slots stood empty between requests" if value < 0 else "rate and latency cannot both be right"
+    why = (
+        "slots stood empty between requests"
+        if value < 0
+        else "more than there can have been, the phase is short for a stall"
+    )
     yield Finding(
         "warning",
         f"Little's law is off by more than {LITTLE_TOLERANCE_PCT:g} % in {len(broken)} of {len(off)} runs, most in "

@@ -231,6 +231,8 @@ def _law_curve(line: Line, style: Mapping[str, Any]) -> list[dict[str, Any]]:
         return []
     law, last = line.laws.law, 2 * line.points[-1].depth
     depths = [math.exp(math.log(last) * i / (CURVE_POINTS - 1)) for i in range(CURVE_POINTS)]
+    # Where rate falls with depth b is below 0, and near depth 1 the law may say nothing that can be.
+    depths = [q for q in depths if law.predict(q).response_ms > 0]
     said = [law.predict(q) for q in depths]
     base = {"type": "scatter", "mode": "lines", "showlegend": False, "hoverinfo": "skip"}
     curve = base | {
@@ -299,7 +301,7 @@ def _panels(
     layout: dict[str, Any] = {"height": height, "meta": {"panels": len(titles), "height": height}, "annotations": []}
     for i, title in enumerate(titles, 1):
         for axis, other, text in (("x", "y", x), ("y", "x", y)):
-            values = [v for one in log if one[f"{axis}axis"] == f"{axis}{i}" for v in one[axis] if v]
+            values = [v for one in log if one[f"{axis}axis"] == f"{axis}{i}" for v in one[axis] if v and v > 0]
             layout[f"{axis}axis{i}"] = {"title": {"text": text}, "anchor": f"{other}{i}", **kind}
             layout[f"{axis}axis{i}"] |= _log_axis(values) if log else {}
         layout["annotations"].append(
@@ -316,6 +318,8 @@ def _log_axis(values: Sequence[float]) -> dict[str, Any]:
     if not values:
         return {"type": "log"}
     low, high = math.log10(min(values)), math.log10(max(values))
+    if high - low < 0.3:
+        low, high = low - 0.15, high + 0.15
     air = max(0.04 * (high - low), 0.02)
     ticks = _ticks(low - air, high + air)
     return {

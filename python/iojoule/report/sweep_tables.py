@@ -62,7 +62,8 @@ def laws_table(sweep: Sweep) -> Table | None:
         beta = "–" if found.usl is None else ("held at 0" if found.usl.clamped else f"{found.usl.beta:.2g}")
         cells = [
             line.name, with_uncertainty(law.a_ms, law.a_half_ms), with_uncertainty(law.b_ms, law.b_half_ms),
-            _interval(law.x_max_per_s, law.x_max_interval_per_s), with_uncertainty(law.knee_q, law.knee_half),
+            _interval(law.x_max_per_s, law.x_max_interval_per_s),
+            with_uncertainty(law.knee_q, law.knee_half) if law.b_ms > 0 else "none: b ≤ 0",
             _share(law.mape_pct), _share(law.leave_one_out_pct), beta,
         ]  # fmt: skip
         rows.append(Row(cells))
@@ -72,7 +73,8 @@ def laws_table(sweep: Sweep) -> Table | None:
     note = (
         "1/IOPS = a + b/Q (Amdahl), so latency = aQ + b; X_max = 1/a, knee = (a + b)/a. ± is half of the 95 % interval "
         "of the fit. Left out: mean error in predicting each depth from the others alone. β is the coherency of the "
-        "universal scalability law with β ≥ 0; held at 0 where a free fit would want it below."
+        "universal scalability law with β ≥ 0; held at 0 where a free fit would want it below. Where b ≤ 0 the rate "
+        "does not grow with the depth and the law does not describe the device."
     )
     return Table("Fitted laws: rate over queue depth", head, rows, note)
 
