@@ -15,8 +15,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use fuser::{
     BsdFileFlags, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
-    LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
-    ReplyWrite, Request, TimeOrNow, WriteFlags,
+    InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty,
+    ReplyEntry, ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 
 const DEVICE: INodeNo = INodeNo(2);
@@ -221,6 +221,13 @@ fn after(delay: Duration, act: impl FnOnce() + Send + 'static) {
 }
 
 impl Filesystem for Mount {
+    /// Requests past the page cache leave their caller at once, so that one without an answer does not keep the next.
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
+        config
+            .add_capabilities(InitFlags::FUSE_ASYNC_DIO)
+            .map_err(|_| std::io::Error::new(std::io::ErrorKind::Unsupported, "the kernel knows no FUSE_ASYNC_DIO"))
+    }
+
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let ino = match name.to_str() {
             Some("device") if parent == INodeNo::ROOT => DEVICE,
