@@ -133,6 +133,25 @@ def test_a_few_cells_are_shown_one_by_one(synthetic_block: ModuleType, tmp_path:
     assert "IOPS per watt" in page and "requests per joule" not in page
 
 
+def test_access_time_is_said_as_least_mean_and_greatest(synthetic_block: ModuleType, tmp_path: Path) -> None:
+    folder = synthetic_block.write_campaign(
+        tmp_path / "c", systems=("atom",), repeats=1, keys=(("random", 0, 4096),), depths=(1,)
+    )
+    (run,) = (folder / "runs").iterdir()
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["workload"] = {"kind": "access_time", "name": "access", "requests": 500}
+    manifest["target"]["logical_block_bytes"] = 4096
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    result = next(text for level, text in said(folder) if level == "result")
+    times = re.fullmatch(
+        r"atom has an access time of at least ([\d.]+) ms, on average ([\d.]+) ms, at most ([\d.]+) ms "
+        r"\(random read, 4 KiB\)\.", result,
+    )  # fmt: skip
+    assert times is not None, result
+    least, mean, greatest = map(float, times.groups())
+    assert least < mean < greatest and mean == pytest.approx(2.26 + 8.2, rel=0.1)
+
+
 def test_a_rate_that_falls_with_depth_still_has_its_pictures(
     synthetic_block: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

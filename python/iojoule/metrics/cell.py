@@ -63,11 +63,13 @@ class Cell:
         timed = replay and not load.get("as_fast_as_possible")
         opened = timed or (rated and kind != "fio") or load.get("arrival_trace") is not None
         pattern = load.get("pattern", "trace" if replay else "random")
+        # Access times are of one sector, which only the target knows.
+        sector = manifest["target"].get("logical_block_bytes") or 512
         return cls(
             kind,
             str(pattern.get("kind", "")) if isinstance(pattern, Mapping) else str(pattern),
             _op(float(load.get("write") or 0), float(load.get("trim") or 0), replay),
-            None if load.get("sizes") or replay else int(load.get("block_size") or engine.get("block_size") or 512),
+            None if load.get("sizes") or replay else int(load.get("block_size") or sector),
             int(depth),
             int(jobs),
             not opened,

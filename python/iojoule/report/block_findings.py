@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from iojoule.metrics.block import LITTLE_TOLERANCE_PCT
+from iojoule.metrics.cell import Cell
 from iojoule.metrics.metric import Finding
 
 from .numbers import plain, quoted
@@ -74,6 +75,8 @@ def block_result(group: Group) -> str:
     rate, cell = group.estimate("iops"), group.runs[0].run.cell
     if rate is None or rate.mean is None or cell is None:
         return ""
+    if cell.kind == "access_time":
+        return _access_time(group, cell)
     depth = f", depth {cell.outstanding}" if cell.outstanding else ", open loop"
     text = f"{group.target} did {quoted(rate.mean, rate.expanded, 'IOPS')}"
     through = group.estimate("throughput")
@@ -89,6 +92,14 @@ def block_result(group: Group) -> str:
     if slow is not None and slow.mean is not None:
         text += f", 99 % of them done within {plain(slow.mean, 3)} ms"
     return text
+
+
+def _access_time(group: Group, cell: Cell) -> str:
+    """As h2benchw states it: least, mean and greatest."""
+    times = [group.estimate(f"completion_from_issued_{name}") for name in ("min", "mean", "max")]
+    values = [quoted(one.mean, one.expanded, "ms") if one and one.mean is not None else "–" for one in times]
+    said = f"at least {values[0]}, on average {values[1]}, at most {values[2]}"
+    return f"{group.target} has an access time of {said} ({cell.label}, {cell.size_label})"
 
 
 def block_doubts(runs: Sequence[RunResult]) -> Iterator[Finding]:
