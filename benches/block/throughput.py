@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +60,8 @@ def ours(path: str | None, direct: bool, depth: int, seconds: float) -> dict[str
     """I/Os per second and processor µs per I/O, every request recorded."""
     files = {"kind": "files", "files": [{"path": path, "bytes": SIZE}], "direct": direct, "writable": False}
     work = {"kind": "synthetic", "pattern": {"kind": "random"}, "sizes": [{"bytes": 4096}], "queue_depth": depth}
-    config = {"target": files if path else {"kind": "null", "bytes": SIZE}, "work": work}
-    config["duration_ns"] = round(seconds * 1e9)
+    target = files if path else {"kind": "null", "bytes": SIZE}
+    config = {"target": target, "work": work, "duration_ns": round(seconds * 1e9)}
     said = subprocess.run([sys.executable, "-c", OURS, json.dumps(config)], capture_output=True, text=True, check=False)
     if said.returncode:
         raise SystemExit(said.stderr)
@@ -69,7 +69,9 @@ def ours(path: str | None, direct: bool, depth: int, seconds: float) -> dict[str
     return {"iops": requests / wall, "us": cpu / requests * 1e6, "engine_us": engine / requests * 1e6}
 
 
-def fio(path: str | None, direct: bool, depth: int, seconds: float, more: list[str], log: Path | None = None) -> Any:
+def fio(
+    path: str | None, direct: bool, depth: int, seconds: float, more: list[str], log: Path | None = None
+) -> dict[str, float]:
     """The same of fio."""
     engine = ["--ioengine=io_uring", f"--filename={path}"] if path else ["--ioengine=null"]
     logging = [f"--write_lat_log={log / 'x'}", "--log_offset=1", "--per_job_logs=1"] if log else []
@@ -109,7 +111,7 @@ def run(case: tuple[str, str | None, bool, int, list[str]], targets: dict[str, s
         for index in range(given.rounds):
             if path and (not direct or target == "loop_cached"):
                 cached(Path(targets["file"]))
-            turn = {
+            turn: dict[str, Callable[[], dict[str, float]]] = {
                 "ours": lambda: ours(path, direct, depth, given.seconds),
                 "fio": lambda: fio(path, direct, depth, given.seconds, []),
                 "fio tuned": lambda: fio(path, direct, depth, given.seconds, tuned),

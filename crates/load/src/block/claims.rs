@@ -42,12 +42,6 @@ impl Claims {
         self.clear(self.blocks(io));
     }
 
-    /// Blocks a request covers.
-    pub fn blocks_of(&self, io: &Io) -> u64 {
-        let blocks = self.blocks(io);
-        blocks.end - blocks.start
-    }
-
     fn blocks(&self, io: &Io) -> std::ops::Range<u64> {
         let first = self.first[io.file as usize];
         let end = (io.offset + u64::from(io.bytes)).div_ceil(self.block_bytes);

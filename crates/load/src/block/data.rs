@@ -9,7 +9,7 @@ use crate::block::claims::Claims;
 use crate::block::content::Filler;
 use crate::block::source::Io;
 use crate::block::tally::Tally;
-use crate::block::verify::Verifier;
+use crate::block::verify::{Corruption, Verifier};
 
 /// Corruptions told in words.
 const TOLD: usize = 8;
@@ -33,9 +33,15 @@ impl Data<'_> {
         self.checking.is_none_or(|checking| checking.claims.take(io))
     }
 
-    /// Makes what a write will write.
+    /// Makes what a write will write; a trim leaves nothing that could be checked.
     #[inline]
     pub fn prepare(&mut self, slot: u32, io: &Io) {
+        if io.op == Op::Trim {
+            if let Some(checking) = self.checking {
+                checking.verifier.forget(io.file, io.offset, io.bytes);
+            }
+            return;
+        }
         // SAFETY: the engine holds the slot, which is not handed over yet.
         let buffer = unsafe { self.buffers.of(slot, io.bytes) };
         match self.checking {
@@ -54,11 +60,10 @@ impl Data<'_> {
             Op::Read if whole => {
                 // SAFETY: the request of this slot has come back.
                 let buffer = unsafe { self.buffers.of(slot, io.bytes) };
-                tally.verified += checking.claims.blocks_of(io);
                 if let Some((offset, corruption)) = checking.verifier.check(io.file, io.offset, buffer) {
                     sound = false;
                     if tally.corruptions.len() < TOLD {
-                        tally.corruptions.push(format!("file {} at byte {offset}: {corruption:?}", io.file));
+                        tally.corruptions.push(format!("file {} at byte {offset}: {}", io.file, words(corruption)));
                     }
                 }
             }
@@ -73,5 +78,14 @@ impl Data<'_> {
         if let Some(checking) = self.checking.filter(|_| io.op == Op::Write) {
             checking.verifier.settle(io.file, io.offset, io.bytes, false);
         }
+    }
+}
+
+fn words(corruption: Corruption) -> String {
+    match corruption {
+        Corruption::Flipped => "the checksum does not fit the contents".into(),
+        Corruption::Misplaced { file, offset } => format!("what belongs to file {file} at byte {offset}"),
+        Corruption::Stale { found, expected } => format!("generation {found} where {expected} was acknowledged"),
+        Corruption::Unwritten => "no stamp where one was acknowledged".into(),
     }
 }

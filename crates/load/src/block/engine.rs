@@ -42,6 +42,8 @@ pub(crate) struct Terms<'a> {
     pub drain_ns: i64,
     pub job: u32,
     pub slots: u32,
+    /// Requests handed over in one call at most.
+    pub batch: usize,
     pub span: &'a Span<'a>,
     /// Set where another thread of the same load has failed.
     pub abort: &'a AtomicBool,
@@ -194,6 +196,9 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
                 return Ok(now + HELD_NS);
             }
             self.push(io, phase);
+            if self.fresh.len() >= self.terms.batch {
+                return Ok(now);
+            }
             if self.failures >= FAILURES && !self.terms.open {
                 self.rest_until = now + FAILING_NS;
                 return Ok(self.rest_until);
@@ -222,7 +227,7 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
     #[inline]
     fn push(&mut self, io: Io, phase: Phase) {
         let Some(slot) = self.free.pop() else { return };
-        if B::MOVES_DATA && io.op == Op::Write {
+        if B::MOVES_DATA && matches!(io.op, Op::Write | Op::Trim) {
             self.data.prepare(slot, &io);
         }
         self.tally.queued_at_cap += u64::from(io.planned_ns != Io::NOW && io.planned_ns <= self.full_ns);

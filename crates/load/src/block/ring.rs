@@ -21,8 +21,12 @@ const PINNED: usize = 64 << 20;
 const APART: u32 = 64;
 /// `_IO(0x12, 0)`: discard on the ring (Linux 6.12).
 const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
-/// Marks a request to cancel, whose own completion nobody waits for.
-const CANCEL: u64 = u64::MAX;
+/// A wait without a deadline ends at the latest after this long. A timeout in the ring does that: one on each wait would
+/// set up a timer for each request.
+const BEAT_NS: i64 = 50_000_000;
+/// From here on user data is no slot: the completion of a cancel, or of a beat.
+const CANCEL: u64 = 1 << 40;
+const BEAT: u64 = CANCEL + 1;
 
 pub(crate) struct Ring {
     ring: IoUring,
@@ -32,6 +36,8 @@ pub(crate) struct Ring {
     data_only: bool,
     /// Calls since the last one that was taken apart.
     together: u32,
+    beat: Timespec,
+    beating: bool,
 }
 
 impl Ring {
@@ -45,8 +51,9 @@ impl Ring {
             // SAFETY: the buffers outlive the ring, which holds on to them.
             unsafe { ring.submitter().register_buffers(&buffers.vectors()) }.is_ok()
         };
+        let beat = Timespec::new().nsec(BEAT_NS as u32);
         let devices = target.files.iter().map(|place| place.is_device).collect();
-        Ok(Self { ring, buffers, pinned, devices, data_only, together: 0 })
+        Ok(Self { ring, buffers, pinned, devices, data_only, together: 0, beat, beating: false })
     }
 
     fn entry(&self, slot: u32, io: &Io) -> squeue::Entry {
@@ -74,13 +81,15 @@ impl Ring {
         }
     }
 
-    /// One `io_uring_enter`: hands over what is in line and waits for `want` completions, for `wait_ns` at most.
+    /// One `io_uring_enter`: hands over what is in line and waits for `want` completions, for `wait_ns` at most; from
+    /// `BEAT_NS` on it is the beat that ends the wait.
     fn call(&mut self, want: usize, wait_ns: i64) -> Result<(), LoadError> {
-        let wait_ns = wait_ns.max(0);
-        let time = Timespec::new().sec((wait_ns / 1_000_000_000) as u64).nsec((wait_ns % 1_000_000_000) as u32);
-        let args = SubmitArgs::new().timespec(&time);
-        let submitter = self.ring.submitter();
-        let done = if want > 0 { submitter.submit_with_args(want, &args) } else { submitter.submit() };
+        let done = if want == 0 || wait_ns >= BEAT_NS {
+            self.ring.submitter().submit_and_wait(want)
+        } else {
+            let time = Timespec::new().nsec(wait_ns.max(0) as u32);
+            self.ring.submitter().submit_with_args(want, &SubmitArgs::new().timespec(&time))
+        };
         match done {
             Ok(_) => Ok(()),
             // Nothing came in time, a signal came, or completions must be taken first: the loop comes back.
@@ -112,6 +121,11 @@ impl Backend for Ring {
         if idle && wait_ns <= 0 {
             return Ok(None);
         }
+        if wait_ns >= BEAT_NS && !self.beating {
+            let entry = opcode::Timeout::new(&self.beat).build().user_data(BEAT);
+            // SAFETY: the kernel reads the time while the request is handed over, in this very call.
+            self.beating = unsafe { self.ring.submission().push(&entry) }.is_ok();
+        }
         self.together += 1;
         if pushed && (wait_ns <= 0 || self.together >= APART) {
             self.together = 0;
@@ -134,8 +148,13 @@ impl Backend for Ring {
 
     #[inline]
     fn pop(&mut self) -> Option<Done> {
-        let entry = self.ring.completion().next()?;
-        Some(Done { slot: entry.user_data() as u32, result: entry.result(), times: None })
+        loop {
+            let entry = self.ring.completion().next()?;
+            if entry.user_data() < CANCEL {
+                return Some(Done { slot: entry.user_data() as u32, result: entry.result(), times: None });
+            }
+            self.beating &= entry.user_data() != BEAT;
+        }
     }
 
     fn stop(&mut self, outstanding: usize) -> bool {
@@ -152,7 +171,7 @@ impl Backend for Ring {
             if self.call(1, 50_000_000).is_err() {
                 break;
             }
-            left -= self.ring.completion().filter(|entry| entry.user_data() != CANCEL).count().min(left);
+            left -= self.ring.completion().filter(|entry| entry.user_data() < CANCEL).count().min(left);
         }
         if left > 0 {
             // What the kernel may still write to is never given back.
@@ -168,7 +187,8 @@ fn build(slots: u32) -> io::Result<IoUring> {
     newest.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();
     let mut newer = IoUring::builder();
     newer.setup_coop_taskrun().setup_taskrun_flag();
-    let (entries, mut last) = (slots.max(2), None);
+    // One more for the beat, so that the queue is never full.
+    let (entries, mut last) = (slots + 1, None);
     for builder in [newest, newer, IoUring::builder()] {
         match builder.build(entries) {
             Ok(ring) => return Ok(ring),
