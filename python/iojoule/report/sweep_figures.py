@@ -122,7 +122,7 @@ def latency_over_rate(sweep: Sweep, colour: Mapping[str, str]) -> Figure | None:
 
 def power_over_rate(sweep: Sweep, colour: Mapping[str, str]) -> Figure | None:
     """Power over rate from idle on, the fitted line, and the line of a device that draws nothing at rest."""
-    if all(point.value("power_mean", "system") is None for point in sweep.points):
+    if len(sweep.depths) < 2 or all(point.value("power_mean", "system") is None for point in sweep.points):
         return None
     data: list[dict[str, Any]] = []
     rows: list[list[str]] = []
