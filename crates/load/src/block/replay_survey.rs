@@ -8,10 +8,10 @@ use iojoule_record::Op;
 use serde::Serialize;
 
 use crate::LoadError;
-use crate::block::config::{Remap, ReplayLoad};
+use crate::block::config::{Align, Remap, ReplayLoad};
 use crate::block::remap::{Ground, Misfit, Placed};
 use crate::block::replay_rows::{Row, Rows, reach};
-use crate::block::target::Target;
+use crate::block::target::{Place, Target};
 
 /// Too few requests say nothing about a rate.
 const ENOUGH: u64 = 100;
@@ -52,7 +52,7 @@ pub(crate) struct Mapping {
     files: Vec<Ground>,
     devices: Option<Vec<u32>>,
     remap: Remap,
-    align: crate::block::config::Align,
+    align: Align,
 }
 
 impl Mapping {
@@ -69,12 +69,14 @@ impl Mapping {
                 return Err(LoadError::config("devices", reason));
             }
         }
-        let ground = |(index, place): (usize, &crate::block::target::Place)| -> Result<Ground, LoadError> {
-            let index = index as u32;
-            let one = load.devices.as_ref().map_or(index, |devices| devices.get(index as usize).copied().unwrap_or(0));
-            let device = if files > 1 { Some(std::slice::from_ref(&one)) } else { load.devices.as_deref() };
+        let ground = |(index, place): (usize, &Place)| -> Result<Ground, LoadError> {
+            let own = match &load.devices {
+                _ if files == 1 => load.devices.clone(),
+                Some(devices) => Some(vec![devices[index]]),
+                None => Some(vec![index as u32]),
+            };
             // Only a proportion needs the trace's size, and finding it takes a pass.
-            let trace_bytes = if load.remap == Remap::Scale { reach(&load.trace, device)? } else { 0 };
+            let trace_bytes = if load.remap == Remap::Scale { reach(&load.trace, own.as_deref())? } else { 0 };
             Ok(Ground { bytes: place.bytes, block_bytes: target.align as u32, trace_bytes })
         };
         let files = target.files.iter().enumerate().map(ground).collect::<Result<_, _>>()?;
