@@ -8,7 +8,8 @@ Stretch is the replayed span over the planned one. Ours comes from each request'
 issue times nor lateness: its stretch is the run time it reports, in whole milliseconds and to the last completion, over
 the trace's span.
 Goal: stretch within 1 ± 0.001 and p99 lateness ≤ 100 µs with `hybrid`. What not to conclude: the machine may be
-shared, and a stall of the host is lateness of whoever runs. Needs root (loop device).
+shared, and a stall of the host is lateness of whoever runs. The loop device answers from kernel threads on the same cores:
+where requests waited at the cap, it could not keep up, and the row is its own. Needs root (loop device).
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def ours(device: str, trace: Path, speedup: float, waiting: str, scratch: Path) 
         "late_p99_us": late["p99_ns"] / 1e3,
         "late_max_us": late["max_ns"] / 1e3,
         "cores": summary["cpu_s"] / seconds,
-        "writer_cores": summary["writer_cpu_s"] / seconds,
+        "at_cap": summary["queued_at_cap"],
     }
 
 
@@ -172,9 +173,10 @@ def main() -> None:
             f"{row[f'late_{at}_us']:9.1f}" if f"late_{at}_us" in row else "        -" for at in ("p50", "p99", "max")
         ]
         stretches = [one["stretch"] for one in row["rounds"]]
+        capped = f"  {row['at_cap']:.0f} waited at the cap" if row.get("at_cap") else ""
         print(
             f"{row['trace']:7} {row['by']:7} stretch {row['stretch']:.6f} ({min(stretches):.5f} to "
-            f"{max(stretches):.5f})  late p50 {late[0]} p99 {late[1]} max {late[2]} µs  {row['cores']:.2f} cores"
+            f"{max(stretches):.5f})  late p50 {late[0]} p99 {late[1]} max {late[2]} µs  {row['cores']:.2f} cores{capped}"
         )
 
 
