@@ -8,8 +8,8 @@ Stretch is the replayed span over the planned one. Ours comes from each request'
 issue times nor lateness: its stretch is the run time it reports, in whole milliseconds and to the last completion, over
 the trace's span.
 Goal: stretch within 1 ± 0.001 and p99 lateness ≤ 100 µs with `hybrid`. What not to conclude: the machine may be
-shared, and a stall of the host is lateness of whoever runs. The loop device answers from kernel threads on the same cores:
-where requests waited at the cap, it could not keep up, and the row is its own. Needs root (loop device).
+shared, and a stall of the host is lateness of whoever runs. The loop device answers from kernel threads on the same
+cores: where requests waited at the cap it could not keep up, and the row is its own. Needs root (loop device).
 """
 
 from __future__ import annotations
@@ -176,7 +176,8 @@ def main() -> None:
         capped = f"  {row['at_cap']:.0f} waited at the cap" if row.get("at_cap") else ""
         print(
             f"{row['trace']:7} {row['by']:7} stretch {row['stretch']:.6f} ({min(stretches):.5f} to "
-            f"{max(stretches):.5f})  late p50 {late[0]} p99 {late[1]} max {late[2]} µs  {row['cores']:.2f} cores{capped}"
+            f"{max(stretches):.5f})  late p50 {late[0]} p99 {late[1]} max {late[2]} µs  {row['cores']:.2f} cores"
+            f"{capped}"
         )
 
 
