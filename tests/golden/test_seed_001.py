@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from iojoule.metrics.block import LITTLE_TOLERANCE_PCT, efficiencies
+from iojoule.metrics.little import audit
 from iojoule.metrics.metric import Estimate, Metric
 from iojoule.metrics.repeats import difference, estimate
 from iojoule.models.inverted import Inverted
-from iojoule.models.little import audit
 
 Rows = list[dict[str, str]]
 Read = Callable[[str], Rows]

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iojoule.models import amdahl, inverted, little, power, usl
+from iojoule.metrics import little
+from iojoule.models import amdahl, inverted, power, usl
 
 
 def cases(golden: Path, name: str) -> list[dict[str, Any]]:

@@ -168,7 +168,7 @@ def _power(found: Laws) -> dict[str, Any] | None:
 
 
 def _audit(point: Point) -> dict[str, Any]:
-    from iojoule.models.little import audit
+    from iojoule.metrics.little import audit
 
     said = audit(point.iops, point.latency_ms or 0.0, point.queue_depth)
     return {

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from iojoule.models.little import audit
+from iojoule.metrics.little import audit
 
 from .cell import Cell
 from .latency import ORIGINS, Ints, codes, column, percentiles, succeeded

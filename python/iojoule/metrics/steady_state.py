@@ -1,7 +1,7 @@
 """Whether a device has settled, by the rule of the SNIA Solid State Storage Performance Test Specification (PTS).
 
-Over a window of rounds the best-fit line changes by at most 10 % of the average, and the extremes lie at most 20 % of it
-apart.
+Over a window of rounds the best-fit line changes by at most 10 % of the average, and the extremes lie at most 20 % of
+it apart.
 """
 
 from __future__ import annotations
