@@ -2,7 +2,8 @@
 
 A block is taken as it stands: `console` (each `$ iojoule` line is run, the lines below it must appear, `...` stands
 for anything, `# exit 1` at the end gives the exit code), `toml` (with a title it is also written to that file), `ini`
-(a fio job file: written to the file of its title), `python` (one namespace per page). All blocks of a page share a folder that holds a small `access.log` and `examples`.
+(a fio job file: written to the file of its title), `python` (one namespace per page). All blocks of a page share a
+folder that holds a small `access.log` and `examples`.
 In `sh` blocks, which hold what a reader fills in, verbs, options and make targets must exist.
 `text` is only for reading, and so is a block after `<!-- not run: REASON -->`.
 """
