@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class Storage:
     pid: int | None = None
 
     def alive(self) -> bool:
-        return all(os.access(path, os.F_OK) for path in self.paths)
+        return all(_there(path) for path in self.paths)
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -54,3 +55,15 @@ class Storage:
             if self.writable and path.is_block_device():
                 file["held"] = True  # by the guard, which let it be written to
         return {"kind": "files", "files": files, "direct": direct, "writable": writable}
+
+
+def _there(path: Path) -> bool:
+    """The node of a loop device stays when its file is detached; its size is 0 then."""
+    try:
+        found = path.stat()
+        if not stat.S_ISBLK(found.st_mode):
+            return True
+        number = f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}"
+        return Path(f"/sys/dev/block/{number}/size").read_text().strip() != "0"
+    except OSError:
+        return False
