@@ -142,7 +142,8 @@ fn the_measure_begins_when_told_and_lasts_as_long_as_asked() {
         let [warmup, measure] = summary.phases.as_slice() else { panic!("{:?}", summary.phases) };
         assert_eq!((warmup.end_ns, measure.begin_ns, measure.end_ns), (told, told, told + 50 * MS));
         assert!(rows.iter().any(|row| row.phase == "warmup") && rows.iter().any(|row| row.phase == "measure"));
-        assert!(rows.iter().all(|row| row.phase == "warmup" || row.planned_ns < told + 50 * MS));
+        let beyond = rows.iter().filter(|row| row.planned_ns >= told + 50 * MS).count();
+        assert!(beyond <= 1, "{beyond}: the one that was chosen before the end");
         assert!(rows.iter().all(|row| row.phase == "measure" || row.planned_ns < told));
         told
     });

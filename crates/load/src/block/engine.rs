@@ -244,7 +244,13 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
         self.tally.submitted += self.fresh.len() as u64;
         self.tally.max_in_flight = self.tally.max_in_flight.max(self.in_flight() as u64);
         for slot in self.fresh.drain(..) {
-            self.slots[slot as usize].issued_ns = now;
+            let slot = &mut self.slots[slot as usize];
+            slot.issued_ns = now;
+            // Without a plan the instant of issue is the plan, and may lie beyond the edge the choice was made before.
+            if slot.phase == Phase::Warmup && slot.io.planned_ns == Io::NOW && now >= self.measure.0 {
+                slot.phase = Phase::Measure;
+                self.terms.span.spend();
+            }
         }
         now
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::thread::Builder;
 
-use iojoule_record::{Lane, Live, RecordError, Recorder, clock};
+use iojoule_record::{Lane, Live, RecordError, Recorder, Totals, clock};
 
 use crate::LoadError;
 use crate::block::backend::Backend;
@@ -187,14 +187,14 @@ impl Launch<'_> {
             }
         });
         // An error of the writer (a full disk, say) comes before those of the engine, which are its consequences.
-        recorder.map_or(Ok(()), |recorder| recorder.finish().map(drop))?;
+        let written = recorder.map_or(Ok(Totals::default()), Recorder::finish)?;
         if let Some(checking) = &checking {
             all.verified = checking.verifier.checked();
             checking.verifier.save()?;
         }
         match failure {
             Some(error) => Err(error),
-            None => Ok(self.summary(shape, all, &span)),
+            None => Ok(self.summary(shape, all, &span, written)),
         }
     }
 
@@ -247,9 +247,17 @@ impl Launch<'_> {
         }
     }
 
-    fn summary(&self, shape: &Shape, tally: Tally, span: &Span<'_>) -> BlockSummary {
+    fn summary(&self, shape: &Shape, tally: Tally, span: &Span<'_>, written: Totals) -> BlockSummary {
         let mut summary = BlockSummary::of(tally, span);
         summary.engine = self.kind;
+        summary.writer_cpu_s = written.cpu_s;
+        if written.stalls > 0 {
+            summary.warnings.push(format!(
+                "the load waited {} times, {:.3} s in all, for its records to be written",
+                written.stalls,
+                written.stalled_ns as f64 / 1e9
+            ));
+        }
         summary.direct = self.target.direct;
         summary.jobs = shape.jobs;
         summary.queue_depth = shape.slots;
