@@ -1,7 +1,8 @@
 //! Under verification no block has two requests in flight, over all jobs: what a read should find would not be known.
 //! One bit a block; a request that meets another's bit is held back until that one is done.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Release};
 
 use crate::block::source::Io;
 use crate::block::target::Target;
@@ -30,7 +31,7 @@ impl Claims {
         let blocks = self.blocks(io);
         for block in blocks.clone() {
             let bit = 1 << (block % 64);
-            if self.bits[(block / 64) as usize].fetch_or(bit, Relaxed) & bit != 0 {
+            if self.bits[(block / 64) as usize].fetch_or(bit, AcqRel) & bit != 0 {
                 self.clear(blocks.start..block);
                 return false;
             }
@@ -50,7 +51,7 @@ impl Claims {
 
     fn clear(&self, blocks: std::ops::Range<u64>) {
         for block in blocks {
-            self.bits[(block / 64) as usize].fetch_and(!(1 << (block % 64)), Relaxed);
+            self.bits[(block / 64) as usize].fetch_and(!(1 << (block % 64)), Release);
         }
     }
 }

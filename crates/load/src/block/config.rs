@@ -7,6 +7,9 @@ use serde::Deserialize;
 use crate::LoadError;
 use crate::config::Waiting;
 
+/// Most outstanding requests of a job: the kernel's ring has at most 32,768 entries, one of which is ours.
+const DEEPEST: u32 = 32_767;
+
 /// A whole block load.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,6 +67,13 @@ impl BlockConfig {
         let ends = self.duration_ns.is_some() || self.requests.is_some();
         if matches!(self.work, Work::Synthetic(_)) && !ends {
             return Err(LoadError::config("duration_ns", "neither `duration_ns` nor `requests` says when to end"));
+        }
+        let (key, outstanding) = match &self.work {
+            Work::Synthetic(load) => ("queue_depth", load.queue_depth),
+            Work::Replay(load) => ("outstanding", load.outstanding),
+        };
+        if outstanding == 0 || outstanding > DEEPEST {
+            return Err(LoadError::config(key, format!("{outstanding} is not between 1 and {DEEPEST}")));
         }
         Ok(())
     }

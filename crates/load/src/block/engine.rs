@@ -109,12 +109,27 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
     pub fn run(mut self) -> Result<Tally, LoadError> {
         wake_exactly();
         let cpu = thread_cpu_ns();
+        match self.turn() {
+            Ok(()) => self.end(cpu),
+            Err(error) => {
+                // The kernel may still write to the buffers.
+                self.backend.stop(self.in_flight() - self.fresh.len());
+                Err(error)
+            }
+        }
+    }
+
+    /// Turns the loop until nothing is left to do or an end by force is due.
+    fn turn(&mut self) -> Result<(), LoadError> {
         let mut drained_by = i64::MAX;
         let mut now = clock::now().0;
         loop {
             let wish = self.terms.span.control.wish();
             if wish == Wish::Now || self.terms.abort.load(Relaxed) {
-                break;
+                return Ok(());
+            }
+            if now >= drained_by {
+                return self.give_up(now);
             }
             self.exhausted |= wish == Wish::Finish;
             self.measure = self.terms.span.measure();
@@ -122,15 +137,11 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
             self.show(now)?;
             if self.exhausted {
                 if self.in_flight() == 0 {
-                    break;
+                    return Ok(());
                 }
                 drained_by = drained_by.min(now + self.terms.drain_ns);
             } else if self.terms.open {
                 drained_by = self.measure.1.saturating_add(self.terms.drain_ns);
-            }
-            if now >= drained_by {
-                self.give_up(now)?;
-                break;
             }
             if !self.fresh.is_empty() {
                 now = self.leave();
@@ -153,7 +164,6 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
                 }
             }
         }
-        self.end(cpu)
     }
 
     fn in_flight(&self) -> usize {

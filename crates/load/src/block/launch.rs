@@ -28,9 +28,9 @@ use crate::block::threads::Threads;
 use crate::block::verify::Verifier;
 use crate::control::Control;
 
-/// Requests handed over in one system call at most, save to the null target. More of them spare no more processor time on
-/// a device, which meanwhile stands idle: with all that is due in one call, what came back together left together, and
-/// a virtual disk at depth 32 lost a tenth of its IOPS.
+/// A closed loop hands over at most so many requests in one system call: with all that came back in one call, what left
+/// together comes back together, and a virtual disk at depth 32 lost a seventh of its IOPS. On files in memory, which do
+/// not wait, 32 would be a fifth quicker. An open loop hands over all that is due: what waits would be late.
 const BATCH: usize = 4;
 
 /// Runs a block load to its end, or to the end `control` asks for. A request that fails is a record; the error is one
@@ -226,7 +226,7 @@ impl Launch<'_> {
             drain_ns: self.config.drain_ns,
             job,
             slots: shape.slots,
-            batch: if self.target.is_null() { usize::MAX } else { BATCH },
+            batch: if shape.open || self.target.is_null() { usize::MAX } else { BATCH },
             span,
             abort,
         };

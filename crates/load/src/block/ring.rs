@@ -1,5 +1,6 @@
-//! The kernel's ring: everything due is handed over in one `io_uring_enter`, which reaps and waits in the same call.
-//! Files are registered, and buffers where they are few enough to be pinned. No polling kernel thread: it burns power.
+//! The kernel's ring: everything due is handed over in one `io_uring_enter`; where nothing has come back by then, a
+//! second one waits. One call for both was measured to halve the rate of a loop device at depth 1: the kernel's worker
+//! then starts on another core instead of on this one, as soon as the first call returns. Files are registered, and buffers where they are few enough to be pinned. No polling kernel thread: it burns power.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -17,8 +18,6 @@ use crate::block::target::Target;
 
 /// Buffers are pinned up to this many bytes in all.
 const PINNED: usize = 64 << 20;
-/// Handing over and waiting are one call; every so often they are two, so that the time of the first is known.
-const APART: u32 = 64;
 /// `_IO(0x12, 0)`: discard on the ring (Linux 6.12).
 const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
 /// A wait without a deadline ends at the latest after this long. A timeout in the ring does that: one on each wait would
@@ -34,8 +33,6 @@ pub(crate) struct Ring {
     pinned: bool,
     devices: Vec<bool>,
     data_only: bool,
-    /// Calls since the last one that was taken apart.
-    together: u32,
     beat: Timespec,
     beating: bool,
 }
@@ -53,7 +50,7 @@ impl Ring {
         };
         let beat = Timespec::new().nsec(BEAT_NS as u32);
         let devices = target.files.iter().map(|place| place.is_device).collect();
-        Ok(Self { ring, buffers, pinned, devices, data_only, together: 0, beat, beating: false })
+        Ok(Self { ring, buffers, pinned, devices, data_only, beat, beating: false })
     }
 
     fn entry(&self, slot: u32, io: &Io) -> squeue::Entry {
@@ -116,29 +113,26 @@ impl Backend for Ring {
     #[inline]
     fn enter(&mut self, wait_ns: i64) -> Result<Option<i64>, LoadError> {
         let queue = self.ring.submission();
-        let (pushed, idle) = (!queue.is_empty(), queue.is_empty() && !queue.taskrun());
+        let (pushed, to_run) = (!queue.is_empty(), queue.taskrun());
         drop(queue);
-        if idle && wait_ns <= 0 {
-            return Ok(None);
-        }
-        if wait_ns >= BEAT_NS && !self.beating {
-            let entry = opcode::Timeout::new(&self.beat).build().user_data(BEAT);
-            // SAFETY: the kernel reads the time while the request is handed over, in this very call.
-            self.beating = unsafe { self.ring.submission().push(&entry) }.is_ok();
-        }
-        self.together += 1;
-        if pushed && (wait_ns <= 0 || self.together >= APART) {
-            self.together = 0;
+        let mut took = None;
+        if pushed {
             let before = clock::now().0;
             self.call(0, 0)?;
-            let took = clock::now().0 - before;
-            if wait_ns > 0 {
-                self.call(1, wait_ns - took)?;
-            }
-            return Ok(Some(took));
+            took = Some(clock::now().0 - before);
         }
-        self.call(usize::from(wait_ns > 0), wait_ns)?;
-        Ok(None)
+        let wait_ns = wait_ns - took.unwrap_or(0);
+        if wait_ns > 0 && self.ready() == 0 {
+            if wait_ns >= BEAT_NS && !self.beating {
+                let entry = opcode::Timeout::new(&self.beat).build().user_data(BEAT);
+                // SAFETY: the kernel reads the time while the request is handed over, in the call below.
+                self.beating = unsafe { self.ring.submission().push(&entry) }.is_ok();
+            }
+            self.call(1, wait_ns)?;
+        } else if to_run && !pushed {
+            self.call(0, 0)?;
+        }
+        Ok(took)
     }
 
     #[inline]
@@ -168,7 +162,7 @@ impl Backend for Ring {
         let until = clock::now().0 + 1_000_000_000;
         let mut left = outstanding;
         while left > 0 && clock::now().0 < until {
-            if self.call(1, 50_000_000).is_err() {
+            if self.call(1, BEAT_NS / 5).is_err() {
                 break;
             }
             left -= self.ring.completion().filter(|entry| entry.user_data() < CANCEL).count().min(left);
@@ -181,7 +175,8 @@ impl Backend for Ring {
     }
 }
 
-/// A ring with the settings that were measured to be the quickest, or what an older kernel knows of them.
+/// A ring whose completions are dealt with when the one thread that uses it asks for them, or what an older kernel knows
+/// of that.
 fn build(slots: u32) -> io::Result<IoUring> {
     let mut newest = IoUring::builder();
     newest.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();

@@ -92,6 +92,11 @@ impl BlockSummary {
                 tally.queued_at_cap
             ));
         }
+        let errnos: BTreeMap<_, _> = tally.by_errno.iter().map(|(errno, count)| (errno_name(*errno), *count)).collect();
+        if !errnos.is_empty() {
+            let named: Vec<_> = errnos.iter().map(|(name, count)| format!("{count} with {name}")).collect();
+            warnings.push(format!("the target failed requests: {}", named.join(", ")));
+        }
         Self {
             epoch_ns: span.epoch_ns,
             end_ns: tally.end_ns,
@@ -104,7 +109,7 @@ impl BlockSummary {
             succeeded: count(ErrorClass::None),
             bytes: tally.bytes,
             errors: errors.collect(),
-            errnos: tally.by_errno.iter().map(|(errno, count)| (errno_name(*errno), *count)).collect(),
+            errnos,
             dropped: count(ErrorClass::Dropped),
             queued_at_cap: tally.queued_at_cap,
             unplayed: tally.unplayed,

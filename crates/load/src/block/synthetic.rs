@@ -43,9 +43,6 @@ impl<'a> Layout<'a> {
         if slot_bytes == 0 || largest > LARGEST {
             return Err(LoadError::config("sizes", format!("a size is not between 1 and {LARGEST}")));
         }
-        if load.queue_depth == 0 || load.queue_depth > 32_768 {
-            return Err(LoadError::config("queue_depth", format!("{} is not between 1 and 32768", load.queue_depth)));
-        }
         if load.jobs == 0 {
             return Err(LoadError::config("jobs", "0 is less than 1"));
         }
@@ -56,7 +53,6 @@ impl<'a> Layout<'a> {
             return Err(LoadError::config("mix", "the load writes and the target is open for reading only"));
         }
         sizes().try_for_each(|bytes| target.check_aligned("sizes", bytes))?;
-        target.check_aligned("region.offset", load.region.offset)?;
         let (pieces, slots) = pieces(load, target, slot_bytes, largest)?;
         Ok(Self { load, pieces, slots, slot_bytes, largest: largest as u32 })
     }
@@ -103,6 +99,7 @@ fn pieces(
         let end = start + place.bytes;
         let (low, high) = (from.max(start), to.min(end));
         if low + largest <= high {
+            target.check_aligned("region.offset", low - start)?;
             pieces.push(Piece { first: slots, file, offset: low - start });
             slots += (high - low - largest) / slot_bytes + 1;
         }

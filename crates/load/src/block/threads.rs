@@ -89,11 +89,12 @@ impl Threads {
         self.back.extend(lock(&self.shared.done).drain(..));
     }
 
-    fn dismiss(&self) {
+    /// Sends the workers home; how many requests none of them had begun.
+    fn dismiss(&self) -> usize {
         let mut todo = lock(&self.shared.todo);
         todo.over = true;
-        todo.requests.clear();
         self.shared.work.notify_all();
+        todo.requests.drain(..).len()
     }
 }
 
@@ -139,8 +140,7 @@ impl Backend for Threads {
 
     fn stop(&mut self, outstanding: usize) -> bool {
         let until = clock::now().0 + LAST.as_nanos() as i64;
-        let unstarted = lock(&self.shared.todo).requests.len();
-        self.dismiss();
+        let unstarted = self.dismiss();
         self.collect();
         while self.back.len() + unstarted < outstanding && clock::now().0 < until {
             std::thread::sleep(Duration::from_millis(1));
