@@ -69,13 +69,27 @@ def test_a_rate_is_of_all_requests_and_all_jobs(tmp_path: Path, write: int, limi
 
 
 @pytest.mark.parametrize(
-    "line", ["exec_prerun=rm -rf x", "ioscheduler=none", "replay_redirect=/dev/sda", "unlink=1", "ioengine=http"]
-)
+    "line",
+    [
+        "exec_prerun=rm -rf x", "ioscheduler=none", "replay_redirect=/dev/sda", "unlink=1", "ioengine=http",
+        "read_iolog=log.of.another.file", "fill_device=1", "mem=mmap:/etc/passwd",
+    ],
+)  # fmt: skip
 def test_what_reaches_beyond_the_target_is_refused(tmp_path: Path, line: str) -> None:
     with pytest.raises(ConfigError):
         jobs.pointed(job_file(tmp_path, f"[a]\n{line}\n"), [Path("/data/file")], "every", tmp_path)
     key, _, value = line.partition("=")
     with pytest.raises(ConfigError):
+        jobs.made("a", {key: value}, [Path("/data/file")], "every", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("filename", "/dev/sda"), ("directory", "/etc"), ("include", "x.fio"), ("write_lat_log", "/etc/x"),
+     ("bs", "4k\nfilename=/dev/sda"), ("[b]\nfilename", "/dev/sda")],
+)  # fmt: skip
+def test_options_name_neither_target_nor_logs(tmp_path: Path, key: str, value: str) -> None:
+    with pytest.raises(ConfigError, match="may not stand in options"):
         jobs.made("a", {key: value}, [Path("/data/file")], "every", tmp_path)
 
 

@@ -5,6 +5,7 @@ What would reach beyond the target (another file, a command, a setting of the ho
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,13 @@ BEYOND = {
     "allow_mounted_write": "a mounted device is never written",
     "exec_prerun": "commands are run before iojoule, not by it",
     "exec_postrun": "commands are run after iojoule, not by it",
+    "fill_device": "it writes on until the file system is full",
+    "fill_fs": "it writes on until the file system is full",
     "ioscheduler": "set it on the target, where it is restored",
     "merge_blktrace_file": "it writes a file of its own",
     "opendir": "the target names the files",
     "profile": "it brings its own jobs",
+    "read_iolog": "a log names files of its own; a workload block_replay plays it on the target",
     "replay_redirect": "the target is what is driven",
     "unlink": "what becomes of the files is the target's business",
     "unlink_each_loop": "what becomes of the files is the target's business",
@@ -47,6 +51,10 @@ OURS = frozenset(
     }
 )  # fmt: skip
 """Keys of a job file that are left out: the logs and the files are ours to name."""
+
+
+NAMES = frozenset({"directory", "filename", "include"})
+"""Keys that say what is driven: the target does."""
 
 
 def rw_of(options: Mapping[str, Line]) -> str:
@@ -86,6 +94,8 @@ def _seconds(line: Line | None) -> float:
 def made(name: str, keys: Mapping[str, Any], targets: Sequence[Path], log: str, folder: Path) -> str:
     """A job file of one job from ``key=value`` pairs; None leaves a key out, True writes it without a value."""
     for key, value in keys.items():
+        if key in OURS | NAMES or not re.fullmatch(r"\w[\w-]*", key) or re.search(r"[\n\r]", str(value)):
+            raise ConfigError(f"{key!r} may not stand in options: target and logs are iojoule's", key=key)
         _may_have(key, str(value), None)
     lines = [key if value is True else f"{key}={value}" for key, value in keys.items() if value not in (None, False)]
     return "\n".join([*_head(targets, log, folder), f"[{name}]", *lines]) + "\n"
@@ -131,6 +141,8 @@ def _may_have(key: str, value: str, line: Line | None) -> None:
     file, number = (None, None) if line is None else (line.file, line.number)
     if key in BEYOND:
         raise ConfigError(f"{key} may not be used with a target: {BEYOND[key]}", key=key, file=file, line=number)
+    if key in ("mem", "iomem") and ":" in value:
+        raise ConfigError(f"{key}={value} writes to a file of its own", key=key, file=file, line=number)
     if key == "ioengine" and value not in ENGINES:
         raise ConfigError(
             f"ioengine={value} drives something else than the target",
