@@ -48,7 +48,6 @@ class Campaign:
             campaign.write_document("plan.json", plan.describe())
         else:
             campaign = CampaignWriter.reopen(resume.path, resume.manifest)
-            forget_what_is_gone(resume.path)
         self.note(f"campaign {campaign.path}")
         self._after_a_kill(campaign, resume)
         code = int(Exit.RUN_FAILED)
@@ -79,6 +78,8 @@ class Campaign:
 
         for outcome in restore([] if resume is None else [resume.path]):
             self.note(f"{outcome.result}: {outcome.what}: {outcome.text}")
+        if resume is not None:
+            forget_what_is_gone(resume.path)  # what was made was removed just now
         if changes := pending([self.plan.header.output]):
             remedy = f"iojoule host restore {self.plan.header.output}"
             text = f"{len(changes)} changes of killed runs were not put back: {remedy}"
