@@ -267,11 +267,8 @@ class _Watch:
         self.figures, self.lock = figures, lock
         self.began = time.monotonic()
         self.up = True
-
-    @property
-    def vanished(self) -> bool:
-        """Storage that is not there any more; a server may come back."""
-        return self.figures.storage and not self.up
+        self.vanished = False
+        """Storage was away, and the load was stopped; a server may come back."""
 
     def attend(
         self, work: Callable[[Progress], Any], see: Callable[[str | None], None] = lambda phase: None
@@ -328,6 +325,7 @@ class _Watch:
                 self.run.event(f"{'target' if figures.storage else 'server'}_{'up' if up else 'down'}")
             self.run.tick()
         self.up = up
+        self.vanished |= figures.storage and not up
         if self.meters.failure is not None:
             raise self.meters.failure
         self.context.show(figures)
