@@ -13,8 +13,8 @@ from iojoule.targets.storage import Storage
 from iojoule.workloads.block import Block
 from iojoule.workloads.block_run import configuration, refuse_what_cannot_be
 
-DISK = Storage("disk", "device", [Path("/dev/disk")], 1 << 30, 4096)
-NULL = Storage("null", "null", [], 1 << 30, 512)
+DISK = Storage("disk", "device", [Path("/dev/disk")], 1 << 30, 4096, writable=True)
+NULL = Storage("null", "null", [], 1 << 30, 512, writable=True)
 
 
 def load(**keys: Any) -> Block:

@@ -25,7 +25,8 @@ def drop_caches(paths: Iterable[Path], root: Path = Path("/")) -> dict[str, Any]
             _invalidate(path)
         except OSError as error:
             warnings.append(f"the cache of {path} cannot be dropped: {error.strerror}")
-    dropped.append("target")
+    if not warnings:
+        dropped.append("target")
     try:
         (root / "proc/sys/vm/drop_caches").write_text(_DROP_ALL)
         dropped.append("all")

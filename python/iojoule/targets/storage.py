@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from iojoule.errors import DeviceError
+
+_LOOKED_AT = 16
+"""Files of a directory whose being there is looked at ten times a second: all of a million would be a load."""
+
 
 @dataclass
 class Storage:
@@ -33,7 +38,7 @@ class Storage:
     pid: int | None = None
 
     def alive(self) -> bool:
-        return all(_there(path) for path in self.paths)
+        return all(_there(path) for path in self.paths[:_LOOKED_AT])
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -47,7 +52,9 @@ class Storage:
         }
 
     def native(self, *, direct: bool, writable: bool) -> dict[str, Any]:
-        """The ``target`` of the native block load."""
+        """The ``target`` of the native block load. DeviceError where the guard did not let it be written to."""
+        if writable and not self.writable:
+            raise DeviceError(f"{self.name} was not opened for writing")
         if self.kind == "null":
             return {"kind": "null", "bytes": self.size_bytes}
         files: list[dict[str, Any]] = [{"path": str(path)} for path in self.paths]
