@@ -122,6 +122,21 @@ def test_a_load_that_never_settles_fails_where_that_was_asked_for() -> None:
     assert not load.measured.is_set()
 
 
+def test_a_watcher_that_fails_ends_the_load_which_would_wait_for_it_for_ever() -> None:
+    load = FakeLoad()
+    whole = load.snapshot
+
+    def broken() -> dict[str, Any]:
+        if time.monotonic() - load.began > 0.3:
+            raise OSError("the counters are gone")
+        return whole()
+
+    load.snapshot = broken  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="the counters are gone"):
+        drive(SteadyState(**WIDE), None, 0.0, load, load.run)
+    assert load.stopped.is_set()
+
+
 def test_a_load_that_ends_by_itself_ends_the_watch() -> None:
     load = FakeLoad()
     summary = drive(SteadyState(round=60), None, 0.0, load, dict)

@@ -159,13 +159,24 @@ def drive(
     """Run ``load`` to its end with the watcher beside it; its summary with ``steady_state`` added."""
     rounds = Rounds(config, outstanding)
     ended = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(rounds, ramp_s, progress, ended), name="steadiness")
+    failed: list[BaseException] = []
+
+    def watch() -> None:
+        try:
+            _watch(rounds, ramp_s, progress, ended)
+        except BaseException as error:
+            failed.append(error)
+            progress.stop(True)  # nobody else would ever tell the load to measure, and so to end
+
+    watcher = threading.Thread(target=watch, name="steadiness")
     watcher.start()
     try:
         summary = load()
     finally:
         ended.set()
         watcher.join()
+    if failed:
+        raise failed[0]
     if rounds.given_up and config.otherwise == "fail":
         raise RunFailed(f"{rounds.reason()}; nothing was measured")
     summary["steady_state"] = rounds.describe()
