@@ -103,6 +103,18 @@ def test_everything_that_was_written_is_read_back(tmp_path: Path) -> None:
     assert (found["verified"], found["corrupt"], found["complete"]) == (written, 0, True)
 
 
+def test_files_of_a_directory_are_read_back_to_the_end_of_each(tmp_path: Path) -> None:
+    bench = BlockBench.make(
+        tmp_path,
+        'kind = "directory"\nfiles = 4\nfile_size = "20KiB"',
+        'pattern = "sequential"\nwrite = 100\nrequests = 20\nverify = {read_back = true}',
+    )
+    done = bench.run()
+    assert done.returncode == 0, done.stderr
+    found = engine(bench.only_run())["read_back"]
+    assert (found["verified"], found["corrupt"], found["bytes"]) == (20, 0, 4 * 20 << 10)
+
+
 def test_a_byte_that_flips_while_the_campaign_is_interrupted_is_found_when_it_is_resumed(tmp_path: Path) -> None:
     path = own_file(tmp_path)
     bench = verified(tmp_path, path)

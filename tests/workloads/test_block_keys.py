@@ -12,6 +12,7 @@ from iojoule.errors import ConfigError
 from iojoule.targets.storage import Storage
 from iojoule.workloads.block import Block
 from iojoule.workloads.block_run import configuration, refuse_what_cannot_be
+from iojoule.workloads.verification import largest_block, stamps_in
 
 DISK = Storage("disk", "device", [Path("/dev/disk")], 1 << 30, 4096, writable=True)
 NULL = Storage("null", "null", [], 1 << 30, 512, writable=True)
@@ -138,6 +139,28 @@ def test_a_load_that_does_not_fit_the_target_is_refused_before_the_first_request
     with pytest.raises(ConfigError) as caught:
         refuse_what_cannot_be(load(**keys), DISK)
     assert caught.value.key == key
+
+
+def test_blocks_that_no_stamp_would_fit_are_refused_and_not_left_unverified() -> None:
+    small = Storage("small", "device", [Path("/dev/small")], 1 << 30, 512, writable=True)
+    with pytest.raises(ConfigError, match="nothing could be verified"):
+        refuse_what_cannot_be(load(write=100, verify=True, offset=512), small)
+    refuse_what_cannot_be(load(write=100, verify=True, offset=4096), small)
+    refuse_what_cannot_be(load(write=100, offset=512), small)
+
+
+@pytest.mark.parametrize("files", [[12288] * 4, [5 << 20, 4096, 1 << 20], [10_000, 3000, 40_000], [1 << 30]])
+def test_what_is_read_back_is_every_whole_stamp_of_every_file(files: list[int]) -> None:
+    stamps = stamps_in(files, 0, None, 4096)
+    assert sum(stamps) == sum(size // 4096 for size in files)
+    block = largest_block(stamps, 4096)
+    # The engine makes requests of this size inside each file and across none.
+    assert all(count * 4096 % block == 0 for count in stamps)
+    assert block <= 1 << 20
+
+
+def test_a_region_is_read_back_and_nothing_else() -> None:
+    assert stamps_in([8192, 8192, 8192], 4096, 8192, 4096) == [1, 1]
 
 
 def test_a_buffered_load_may_be_of_any_size() -> None:

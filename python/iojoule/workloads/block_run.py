@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from iojoule.errors import ConfigError
 from iojoule.quantities import spelled_size
 from iojoule.workloads import steadiness
-from iojoule.workloads.verification import Verify, begin, read_back
+from iojoule.workloads.verification import Verify, begin, file_bytes, first_place, read_back, stamps_in
 
 if TYPE_CHECKING:
     from iojoule._native import Progress
@@ -110,6 +110,12 @@ def refuse_what_cannot_be(load: Block, target: Storage) -> None:
             key="workload.verify.block_size",
             value=stamp,
         )
+    if isinstance(load.verify, Verify) and first_place(file_bytes(target), load.offset) % stamp:
+        raise ConfigError(
+            f"offset: {load.offset} B is no multiple of the {stamp} B that carry one stamp; nothing could be verified",
+            key="workload.offset",
+            value=load.offset,
+        )
     _refuse_too_much_memory(load, largest)
 
 
@@ -139,8 +145,8 @@ def _read_back(
         summary.setdefault("warnings", []).append("not read back: the load was stopped")
         return
     stamp = verify.stamp_bytes(load.all_sizes)
-    region = (load.size or target.size_bytes - load.offset) // stamp * stamp
-    found = read_back(config, stamp, region, progress)
+    stamps = stamps_in(file_bytes(target), load.offset, load.size, stamp)
+    found = read_back(config, stamp, stamps, progress)
     summary["read_back"] = found
     if found["corrupt"]:
         first = "; ".join(found["corruptions"][:3])

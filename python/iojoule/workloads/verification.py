@@ -10,6 +10,7 @@ import json
 import math
 import threading
 import time
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,30 @@ def forget_what_is_gone(campaign: Path) -> None:
             _remove(record.with_suffix(".verify"))
 
 
+def file_bytes(target: Storage) -> list[int]:
+    """Sizes of the files of a target, which are one address space, one behind the other."""
+    return [target.size_bytes] if len(target.paths) < 2 else [path.stat().st_size for path in target.paths]
+
+
+def stamps_in(files: Sequence[int], offset: int, length: int | None, stamp: int) -> list[int]:
+    """Whole stamps of each file inside the region; files without any are left out."""
+    end = sum(files) if length is None else offset + length
+    found, start = [], 0
+    for size in files:
+        found.append(max(min(end, start + size) - max(offset, start), 0) // stamp)
+        start += size
+    return [stamps for stamps in found if stamps]
+
+
+def first_place(files: Sequence[int], offset: int) -> int:
+    """Where the region begins inside the file in which it begins."""
+    for size in files:
+        if offset < size:
+            return offset
+        offset -= size
+    return offset
+
+
 def _names(target: Storage) -> str:
     return "\n".join(str(path) for path in target.backing or target.paths) or target.name
 
@@ -81,8 +106,9 @@ def _remove(state: Path) -> None:
         path.unlink()
 
 
-def read_back(config: dict[str, Any], stamp_bytes: int, region_bytes: int, progress: Progress) -> dict[str, Any]:
-    """Read the whole region once, in order, and check it; ``config`` is that of the load that wrote it.
+def read_back(config: dict[str, Any], stamp_bytes: int, stamps: Sequence[int], progress: Progress) -> dict[str, Any]:
+    """Read the whole region once, in order, and check it; ``config`` is that of the load that wrote it, ``stamps`` are
+    those of each file in the region.
 
     What it reads is counted, not recorded: it is no part of what was measured.
     """
@@ -92,7 +118,7 @@ def read_back(config: dict[str, Any], stamp_bytes: int, region_bytes: int, progr
     for folder in ("tables", "hist"):
         (run / folder).mkdir(parents=True, exist_ok=True)
     work = config["work"]
-    block = largest_block(region_bytes, stamp_bytes)
+    block = largest_block(stamps, stamp_bytes)
     again = config | {
         "run": str(run),
         "target": config["target"] | ({"writable": False} if config["target"]["kind"] == "files" else {}),
@@ -106,7 +132,7 @@ def read_back(config: dict[str, Any], stamp_bytes: int, region_bytes: int, progr
         "warmup_ns": 0,
         "measure_when_told": False,
         "duration_ns": None,
-        "requests": region_bytes // block,
+        "requests": sum(stamps) * stamp_bytes // block,
         "record": False,
     }
     began = time.monotonic()
@@ -123,11 +149,12 @@ def read_back(config: dict[str, Any], stamp_bytes: int, region_bytes: int, progr
     return {**kept, "complete": not inner.stopping, "seconds": time.monotonic() - began}
 
 
-def largest_block(region_bytes: int, stamp_bytes: int) -> int:
-    """The largest request up to 1 MiB that divides the region into whole requests of whole stamps."""
-    stamps = region_bytes // stamp_bytes
+def largest_block(stamps: Sequence[int], stamp_bytes: int) -> int:
+    """The largest request up to 1 MiB that divides every file's part of the region into whole requests of whole
+    stamps: no request crosses from one file to the next, and none is left over."""
+    shared = math.gcd(*stamps)
     most = max(READ_BACK_BYTES // stamp_bytes, 1)
-    return stamp_bytes * next(count for count in range(most, 0, -1) if stamps % count == 0)
+    return stamp_bytes * next(count for count in range(most, 0, -1) if shared % count == 0)
 
 
 def _pass_on_stop(outer: Progress, inner: Progress, ended: threading.Event) -> None:
