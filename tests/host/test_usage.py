@@ -36,6 +36,15 @@ def test_a_partition_beside_that_of_the_root_is_on_the_root_disk(machine: Machin
     assert rules(machine, "8:0") == ["root", "mounted"]
 
 
+def test_a_volume_beside_that_of_the_root_is_on_the_root_disk(machine: Machine) -> None:
+    machine.disk("dm-0", "253:0", below=["sdb1"], files={"dm/name": "vg-root"})
+    machine.disk("dm-1", "253:1", below=["sdb1"], files={"dm/name": "vg-scratch"})
+    machine.disk("dm-2", "253:2", below=["sdc"], files={"dm/name": "other"})
+    machine.mounts("253:0 / /")
+    assert rules(machine, "253:1") == ["root"]
+    assert rules(machine, "253:2") == []
+
+
 def test_a_mount_of_a_partition_uses_the_disk_and_one_of_the_disk_its_partitions(machine: Machine) -> None:
     machine.mounts("8:1 / /", "8:17 / /data")
     assert rules(machine, "8:16") == rules(machine, "8:17") == ["mounted"]

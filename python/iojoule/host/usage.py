@@ -9,7 +9,7 @@ of /proc and /sys.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,10 +134,11 @@ def _btrfs(family: list[str], root: Path) -> Iterator[Use]:
 
 
 def _root_disk(device: Disk, root: Path) -> Iterator[Use]:
-    """The disks that hold ``/``, whatever lies between: no part of them is written to."""
+    """The disks that hold ``/``, whatever lies between: no part of them is written to, a logical volume neither."""
     whole = text(device.whole / "dev")
-    if whole is not None and whole in root_disks(root):
-        what = f"{device.whole.name} holds the root file system"
+    shared = _down(() if whole is None else (whole,), root, through_files=False) & root_disks(root)
+    if shared:
+        what = f"{min(node(number, root).name for number in shared)} holds the root file system"
         yield Use("root", what, "measure it through a file, or take another disk")
 
 
@@ -149,6 +150,11 @@ def root_disks(root: Path = Path("/")) -> set[str]:
     for entry in (root / "sys/fs/btrfs").glob("*/devices/*"):
         members = {number for other in entry.parent.iterdir() if (number := text(other / "dev"))}
         starts |= members if members & starts else set()
+    return _down(starts, root, through_files=True)
+
+
+def _down(starts: Iterable[str], root: Path, *, through_files: bool) -> set[str]:
+    """These devices, those they stand on, and the disks of all; through loop devices to the disks of their files."""
     found: set[str] = set()
     todo = list(starts)
     while todo:
@@ -158,7 +164,7 @@ def root_disks(root: Path = Path("/")) -> set[str]:
         found.add(device.number)
         todo += [whole] if (whole := text(device.whole / "dev")) else []
         todo += [number for below in (device.whole / "slaves").glob("*") if (number := text(below / "dev"))]
-        backing = text(device.whole / "loop/backing_file")
+        backing = text(device.whole / "loop/backing_file") if through_files else None
         holds = under(Path(backing), root) if backing else None
         todo += [holds.number] if holds else []
     return found
