@@ -12,6 +12,7 @@ from typing import Any
 
 from iojoule.errors import IojouleError
 from iojoule.host import loop
+from iojoule.host.identity import is_still
 from iojoule.host.journal import Change, Journal, journals, unrestored
 from iojoule.host.settings import put_back
 
@@ -114,11 +115,8 @@ def _folder(change: Change, journal: Journal, force: bool) -> tuple[str, str]:
 
 def _same(facts: dict[str, Any]) -> os.stat_result | None:
     """The file a change speaks of, if it is still that one."""
-    try:
-        found = Path(facts["path"]).stat()
-    except OSError:
-        return None
-    return found if (found.st_dev, found.st_ino) == (facts["device"], facts["inode"]) else None
+    path = Path(facts["path"])
+    return path.stat() if is_still(path, facts) else None
 
 
 _UNDO: dict[str, Callable[[Change, Journal, bool], tuple[str, str]]] = {

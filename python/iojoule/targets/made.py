@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from iojoule.errors import HostError
+from iojoule.host.identity import identity_of, is_still
 from iojoule.host.journal import NAME, Journal, unrestored
 from iojoule.host.restore import MARKER, Outcome, undo
 from iojoule.targets.base import Opening
@@ -20,6 +21,7 @@ from iojoule.targets.keys import Fill
 
 _PIECE = 4 << 20
 _TELL_EVERY = 64 << 20
+_MADE = ("made", "kept", "folder")
 Note = Callable[[str], None]
 
 
@@ -42,8 +44,8 @@ def made_file(path: Path, size: int, fill: Fill, folder: Path, note: Note, *, ke
     with closing(file), Journal(folder / NAME) as journal:
         fill_file(file.descriptor, size, fill, lambda text: note(f"making {path.name}: {text}"))
         os.fsync(file.descriptor)
-        found = os.fstat(file.descriptor)
-        journal.begin("kept" if keep else "made", path=str(path.absolute()), device=found.st_dev, inode=found.st_ino)
+        facts = identity_of(file.descriptor)
+        journal.begin("kept" if keep else "made", path=str(path.absolute()), **facts)
         file.name_it()
 
 
@@ -59,9 +61,12 @@ def made_folder(path: Path, count: int, size: int, fill: Fill, folder: Path, not
     made = not path.exists()
     path.mkdir(parents=True, exist_ok=True)
     _require_room(path, count * size, fill)
-    found = path.stat()
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     with Journal(folder / NAME) as journal:
-        journal.begin("folder", path=str(path.absolute()), device=found.st_dev, inode=found.st_ino, made=made)
+        try:
+            journal.begin("folder", path=str(path.absolute()), **identity_of(descriptor), made=made)
+        finally:
+            os.close(descriptor)
     for number, file in enumerate(files):
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
@@ -79,12 +84,7 @@ def is_ours(path: Path, folder: Path) -> bool:
     journal = folder / NAME
     if not journal.exists():
         return False
-    try:
-        found = path.stat()
-    except OSError:
-        return False
-    made = ((c.facts["device"], c.facts["inode"]) for c in unrestored(journal) if c.kind in ("made", "kept", "folder"))
-    return (found.st_dev, found.st_ino) in set(made)
+    return any(is_still(path, change.facts) for change in unrestored(journal) if change.kind in _MADE)
 
 
 def remove_made(folder: Path) -> list[Outcome]:
