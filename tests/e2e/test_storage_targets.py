@@ -225,6 +225,16 @@ def test_a_device_is_purged_by_discard_and_a_file_by_zeros(loops: Loops, tmp_pat
         assert procedure.purge(storage) is None, "once a campaign"
 
 
+@pytest.mark.parametrize("made", [{"size": MIB}, {"files": 2, "file_size": "64KiB"}])
+def test_what_is_made_anew_in_a_campaign_that_goes_on_is_purged_again(tmp_path: Path, made: dict[str, Any]) -> None:
+    kind = "file" if "size" in made else "directory"
+    for _ in range(2):
+        with opened(kind, opening(tmp_path), purge="campaign", **made) as storage:
+            assert procedure.purge(storage) is not None
+            assert procedure.purge(storage) is None
+        remove_made(tmp_path / "targets")
+
+
 def test_what_was_not_opened_for_writing_is_not_purged(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"data")

@@ -18,6 +18,7 @@ from iojoule.host.journal import NAME, Journal, unrestored
 from iojoule.host.restore import MARKER, Outcome, undo
 from iojoule.targets.base import Opening
 from iojoule.targets.keys import Fill
+from iojoule.targets.storage import purge_marker
 
 _PIECE = 4 << 20
 _TELL_EVERY = 64 << 20
@@ -47,6 +48,8 @@ def made_file(path: Path, size: int, fill: Fill, folder: Path, note: Note, *, ke
         facts = identity_of(file.descriptor)
         journal.begin("kept" if keep else "made", path=str(path.absolute()), **facts)
         file.name_it()
+    # Made anew in a campaign that goes on: what was purged is not there any more.
+    purge_marker(folder, path.resolve()).unlink(missing_ok=True)
 
 
 def made_folder(path: Path, count: int, size: int, fill: Fill, folder: Path, note: Note) -> list[Path]:
@@ -76,6 +79,7 @@ def made_folder(path: Path, count: int, size: int, fill: Fill, folder: Path, not
         note(f"making {path.name}: {number + 1:,} of {count:,} files")
     os.sync()  # once for all: small files would wait for the disk one by one
     marker.write_text(label)
+    purge_marker(folder, files[0].resolve()).unlink(missing_ok=True)
     return [file.resolve() for file in files]
 
 

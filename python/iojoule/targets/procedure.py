@@ -18,7 +18,7 @@ from iojoule.host import caches
 from iojoule.host.disk import disk, number_of
 from iojoule.host.kernel import number
 from iojoule.targets.made import write_all
-from iojoule.targets.storage import Storage
+from iojoule.targets.storage import Storage, purge_marker
 
 _BLKDISCARD = 0x1277  # linux/fs.h; start and length in bytes
 _PIECE = 4 << 20
@@ -55,11 +55,9 @@ def drop_caches(storage: Storage) -> dict[str, Any]:
 
 
 def _marker(storage: Storage) -> Path | None:
-    """Stands where this storage was purged in this campaign; all variants of a target share it."""
     if storage.shared is None or not storage.paths:
         return None
-    place = (storage.backing or storage.paths)[0]
-    return storage.shared / f"{str(place).strip('/').replace('/', '_')}.purged"
+    return purge_marker(storage.shared, (storage.backing or storage.paths)[0])
 
 
 def _purge(path: Path, note: Note) -> str:

@@ -64,6 +64,11 @@ class Storage:
         return {"kind": "files", "files": files, "direct": direct, "writable": writable}
 
 
+def purge_marker(shared: Path, place: Path) -> Path:
+    """Stands in ``shared`` where ``place`` was purged in this campaign; all variants of a target share it."""
+    return shared / f"{str(place).strip('/').replace('/', '_')}.purged"
+
+
 def _there(path: Path) -> bool:
     """The node of a loop device stays when its file is detached; its size is 0 then."""
     try:
