@@ -130,7 +130,7 @@ def test_keys_that_cannot_stand_together_are_refused_by_name(keys: dict[str, Any
         ({"size": "1MiB", "block_size": "2MiB"}, "workload.block_size"),
         ({"pattern": "strided", "stride": 5000}, "workload.stride"),
         ({"block_size": "8KiB", "verify": {"block_size": "16KiB"}, "write": 100}, "workload.verify.block_size"),
-        ({"queue_depth": 65536, "jobs": 1024, "block_size": "1MiB"}, "workload.queue_depth"),
+        ({"queue_depth": 32767, "jobs": 1024, "block_size": "1MiB"}, "workload.queue_depth"),
     ],
 )
 def test_a_load_that_does_not_fit_the_target_is_refused_before_the_first_request(

@@ -22,5 +22,5 @@ class Precondition(BaseModel):
     )
     pattern: Literal["sequential", "random"] = Field("sequential", description="In which order.")
     block_size: Size = Field(128 * 1024, ge=512, le=1 << 30, description="Size of a request.")
-    queue_depth: int = Field(32, ge=1, le=65536, description="Outstanding requests.")
+    queue_depth: int = Field(32, ge=1, le=32767, description="Outstanding requests.")
     duration: Seconds | None = Field(None, gt=0, description="End after this long, though the passes are not done.")

@@ -79,7 +79,7 @@ class Block(BaseModel):
     queue_depth: int = Field(
         1,
         ge=1,
-        le=65536,
+        le=32767,  # entries of a ring, and one for a wait (IORING_MAX_ENTRIES)
         description="Outstanding requests of each job; the cap in an open loop, there 128 if left out.",
     )
     jobs: int = Field(1, ge=1, le=1024, description="Engine threads, each with its own queue.")
@@ -116,7 +116,7 @@ class Block(BaseModel):
     drain: Seconds = Field(30.0, description="How long answers are awaited at the end; then they are client_stop.")
     fsync: int | None = Field(None, ge=1, description="fsync after every so many writes of a job.")
     fdatasync: int | None = Field(None, ge=1, description="fdatasync after every so many writes of a job.")
-    compression: float = Field(1.0, ge=1, le=1000, description="Original over compressed size of what is written.")
+    compression: float = Field(1.0, ge=1, le=50, description="Original over compressed size of what is written.")
     deduplication: float = Field(1.0, ge=1, le=1000, description="All over distinct 4 KiB blocks of what is written.")
     verify: bool | Verify = Field(
         False, description="Stamp what is written and check what is read, also over restarts; true, or a table."

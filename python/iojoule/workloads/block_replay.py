@@ -52,7 +52,7 @@ class BlockReplay(BaseModel):
         False,
         description="Send each request as soon as one is done, outstanding at a time, whatever the trace's times.",
     )
-    outstanding: int = Field(1024, ge=1, le=65536, description="Cap on outstanding requests.")
+    outstanding: int = Field(1024, ge=1, le=32767, description="Cap on outstanding requests.")
     at_cap: Literal["block", "drop", "stop"] = Field(
         "block",
         description="At the cap: block keeps the planned time and waits, drop records the request as dropped, stop "
