@@ -15,7 +15,8 @@ from iojoule.metrics.metric import MODELLED, Estimate
 from .figures import Figure
 from .numbers import plain, quoted, with_uncertainty
 from .palette import faint
-from .sweep import Line, Panel, Point, Sweep
+from .small_multiples import five, panels_layout, ticks_of
+from .sweep import Line, Point, Sweep
 from .words import boundary_text
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon")
@@ -69,8 +70,8 @@ def heat_map(sweep: Sweep) -> Figure | None:
         for size, row in zip(sizes, cells, strict=True):
             rows.append([f"{panel.target}, {panel.label}", size, *(_text(one) for one in row)])
     low, high = math.log10(min(values)), math.log10(max(values))
-    ticks = _ticks(low, high)
-    layout = _panels(sweep.panels, 96 + 44 * len(sweep.sizes), "queue depth", "", categories=True)
+    ticks = ticks_of(low, high)
+    layout = panels_layout(sweep.panels, 96 + 44 * len(sweep.sizes), "queue depth", "", categories=True)
     layout["coloraxis"] = {
         "colorscale": COLOUR_SCALE, "cmin": low, "cmax": high if high > low else low + 1,
         "colorbar": {"title": {"text": unit}, "tickvals": [math.log10(t) for t in ticks],
@@ -110,7 +111,7 @@ def latency_over_rate(sweep: Sweep, colour: Mapping[str, str]) -> Figure | None:
                    "customdata": [_said(p, "iops", "", "IOPS") for p in points]}
             )  # fmt: skip
             rows += [_law_row(line, p) for p in points]
-    layout = _panels(list(labels), 300, "IOPS", "mean latency (ms)", log=data)
+    layout = panels_layout(list(labels), 300, "IOPS", "mean latency (ms)", log=data)
     caption = (
         "Mean latency from issue over IOPS, one point for each queue depth, both logarithmic. Lines: T = 1/IOPS = a + "
         "b/Q through the points, so that latency is aQ + b, with its 95 % band; the table below has a and b."
@@ -154,7 +155,9 @@ def power_over_rate(sweep: Sweep, colour: Mapping[str, str]) -> Figure | None:
                         _text(p.of("idle_power", "system")), _text(p.of("power_above_idle", "system")),
                     ]
                 )  # fmt: skip
-    layout = _panels(list(labels), 300, "IOPS", "modelled power (W)" if _modelled(sweep) else "power (W)", zero=True)
+    layout = panels_layout(
+        list(labels), 300, "IOPS", "modelled power (W)" if _modelled(sweep) else "power (W)", zero=True
+    )
     caption = (
         "Power over IOPS, one point for each queue depth with ± U; hollow at 0: idle. Lines: P = P_idle + ΔP · "
         "IOPS/X_max. Dotted: an ideal device, whose power is in proportion to its work." + _whose(sweep)
@@ -190,7 +193,7 @@ def rate_over_size(sweep: Sweep, colour: Mapping[str, str]) -> Figure | None:
             seen.add(target)
             for p, one in zip(chosen, throughput, strict=True):
                 rows.append([f"{target}, {p.label}", p.cell.size_label, str(p.depth), _text(one), _text(p.of("iops"))])
-    layout = _panels(list(labels), 280, "block size (KiB)", "throughput (MB/s)", log=data)
+    layout = panels_layout(list(labels), 280, "block size (KiB)", "throughput (MB/s)", log=data)
     caption = "Throughput at the greatest queue depth measured, both axes logarithmic."
     head = ["device and pattern", "block size", "queue depth", "throughput (MB/s)", "IOPS"]
     title = "Throughput over block size"
@@ -236,7 +239,7 @@ def _law_curve(line: Line, style: Mapping[str, Any]) -> list[dict[str, Any]]:
     said = [law.predict(q) for q in depths]
     base = {"type": "scatter", "mode": "lines", "showlegend": False, "hoverinfo": "skip"}
     curve = base | {
-        "x": [_five(p.throughput_per_s) for p in said], "y": [_five(p.response_ms) for p in said],
+        "x": [five(p.throughput_per_s) for p in said], "y": [five(p.response_ms) for p in said],
         "line": {"color": style["colour"], "width": 1.5, "dash": style["dash"]},
     }  # fmt: skip
     if any(p.interval_per_s is None or p.interval_per_s[1] is None for p in said):
@@ -245,7 +248,7 @@ def _law_curve(line: Line, style: Mapping[str, Any]) -> list[dict[str, Any]]:
     high = [p.interval_per_s[1] or 0.0 for p in said if p.interval_per_s]
     rates, times = [*low, *reversed(high)], [*depths, *reversed(depths)]
     band = base | {
-        "x": [_five(x) for x in rates], "y": [_five(1000 * q / x) for q, x in zip(times, rates, strict=True)],
+        "x": [five(x) for x in rates], "y": [five(1000 * q / x) for q, x in zip(times, rates, strict=True)],
         "fill": "toself", "fillcolor": faint(style["colour"]), "line": {"width": 0},
     }  # fmt: skip
     return [band, curve]
@@ -266,14 +269,14 @@ def _power_lines(
     top = max(points, key=lambda p: p.value("iops") or 0.0)
     x, y = top.value("iops") or 0.0, top.value("power_mean", "system") or 0.0
     found = [
-        base | {"x": [0, _five(x)], "y": [0, _five(y)],
+        base | {"x": [0, five(x)], "y": [0, five(y)],
                 "line": {"color": style["colour"], "width": 1, "dash": "dot"}, "opacity": 0.6}
     ]  # fmt: skip
     law = None if line.laws is None else line.laws.power
     if law is not None:
         found.append(
             base
-            | {"x": [0, _five(law.law.x_max_per_s)], "y": [_five(law.idle_w), _five(law.idle_w + law.delta_w)],
+            | {"x": [0, five(law.law.x_max_per_s)], "y": [five(law.idle_w), five(law.idle_w + law.delta_w)],
                "line": {"color": style["colour"], "width": 1.5, "dash": style["dash"]}}
         )  # fmt: skip
     idle = [value for p in points if (value := p.value("idle_power", "system")) is not None]
@@ -283,49 +286,11 @@ def _power_lines(
         mean = sum(idle) / len(idle)
         found.append(
             base
-            | {"mode": "markers", "x": [0], "y": [_five(mean)], "hoverinfo": "text",
+            | {"mode": "markers", "x": [0], "y": [five(mean)], "hoverinfo": "text",
                "text": [f"{line.target}, idle: {plain(mean)} W"], "cliponaxis": False,
                "marker": {"size": 9, "color": style["colour"], "symbol": "circle-open", "line": {"width": 2}}}
         )  # fmt: skip
     return found
-
-
-def _panels(
-    panels: Sequence[Panel] | Sequence[str], height: int, x: str, y: str, *,
-    log: Sequence[Mapping[str, Any]] = (), zero: bool = False, categories: bool = False,
-) -> dict[str, Any]:  # fmt: skip
-    """The layout of small multiples: axes and titles; where they stand is decided on the page."""
-    titles = [one if isinstance(one, str) else f"{one.target}: {one.label}" for one in panels]
-    kind: dict[str, Any] = {"rangemode": "tozero"} if zero else {}
-    kind |= {"type": "category"} if categories else {}
-    layout: dict[str, Any] = {"height": height, "meta": {"panels": len(titles), "height": height}, "annotations": []}
-    for i, title in enumerate(titles, 1):
-        for axis, other, text in (("x", "y", x), ("y", "x", y)):
-            values = [v for one in log if one[f"{axis}axis"] == f"{axis}{i}" for v in one[axis] if v and v > 0]
-            layout[f"{axis}axis{i}"] = {"title": {"text": text}, "anchor": f"{other}{i}", **kind}
-            layout[f"{axis}axis{i}"] |= _log_axis(values) if log else {}
-        layout["annotations"].append(
-            {
-                "text": f"<b>{title}</b>", "xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left",
-                "yanchor": "bottom", "showarrow": False, "yshift": 4,
-            }
-        )  # fmt: skip
-    return layout
-
-
-def _log_axis(values: Sequence[float]) -> dict[str, Any]:
-    """A logarithmic axis whose ticks are written out: 1, 2, 5, 10."""
-    if not values:
-        return {"type": "log"}
-    low, high = math.log10(min(values)), math.log10(max(values))
-    if high - low < 0.3:
-        low, high = low - 0.15, high + 0.15
-    air = max(0.04 * (high - low), 0.02)
-    ticks = _ticks(low - air, high + air)
-    return {
-        "type": "log", "range": [low - air, high + air], "tickmode": "array", "tickvals": ticks,
-        "ticktext": [plain(t, 3) for t in ticks],
-    }  # fmt: skip
 
 
 def _whose(sweep: Sweep) -> str:
@@ -368,16 +333,4 @@ def _text(one: Estimate | None) -> str:
 
 
 def _log(one: Estimate | None) -> float | None:
-    return None if one is None or not one.mean or one.mean <= 0 else _five(math.log10(one.mean))
-
-
-def _five(value: float) -> float:
-    return float(f"{value:.5g}")
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """1, 2, 5 between the ends of a logarithmic scale; only the decades where there are many."""
-    steps = (1, 2, 5) if high - low < 2.5 else (1,)
-    found = [s * 10.0**e for e in range(math.floor(low), math.ceil(high) + 1) for s in steps]
-    inside = [t for t in found if 10**low * 0.999 <= t <= 10**high * 1.001]
-    return inside if len(inside) > 1 else [float(f"{10**low:.3g}"), float(f"{10**high:.3g}")]
+    return None if one is None or not one.mean or one.mean <= 0 else five(math.log10(one.mean))
