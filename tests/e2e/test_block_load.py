@@ -122,7 +122,7 @@ def test_what_is_loaded_is_described_with_how_it_was_reached(tmp_path: Path) -> 
     [
         ('size = "1GiB"', ["workload.size", "16777216"]),
         ("block_size = 1000", ["block_size", "1000"]),
-        ("queue_depth = 65536\njobs = 1024\nblock_size = '1MiB'", ["queue_depth"]),
+        ("queue_depth = 32767\njobs = 1024\nblock_size = '1MiB'", ["queue_depth"]),
     ],
 )
 def test_what_does_not_fit_the_target_is_named_and_nothing_is_done(
