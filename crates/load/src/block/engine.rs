@@ -13,6 +13,7 @@ use crate::LoadError;
 use crate::block::backend::{Backend, Done};
 use crate::block::config::AtCap;
 use crate::block::data::Data;
+use crate::block::lead::Lead;
 use crate::block::source::{Io, Next, Source};
 use crate::block::span::{Span, add_change};
 use crate::block::tally::Tally;
@@ -20,8 +21,6 @@ use crate::config::Waiting;
 use crate::control::Wish;
 use crate::epoll::{thread_cpu_ns, wake_exactly};
 
-/// How long before a deadline `hybrid` stops sleeping: a sleeping thread wakes up to this much late.
-const SPIN_NS: i64 = 80_000;
 /// The loop turns at least this often, to notice a wish to end and to hand over records.
 const TURN_NS: i64 = 50_000_000;
 /// A request held back because its block is in use by another thread is tried again after this long.
@@ -76,6 +75,7 @@ pub(crate) struct Engine<'a, S, B> {
     full_ns: i64,
     failures: u64,
     rest_until: i64,
+    lead: Lead,
     shown_ns: i64,
     shown: [u64; 4],
 }
@@ -100,6 +100,7 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
             full_ns: i64::MIN,
             failures: 0,
             rest_until: i64::MIN,
+            lead: Lead::new(),
             shown_ns: 0,
             shown: [0; 4],
         }
@@ -148,15 +149,20 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
             }
             match self.terms.waiting {
                 Waiting::Sleep => {}
-                Waiting::Hybrid => due = due.saturating_sub(SPIN_NS),
+                Waiting::Hybrid => due = due.saturating_sub(self.lead.ns()),
                 Waiting::Spin => due = now,
             }
-            let took = self.backend.enter(due.min(drained_by).min(now + TURN_NS) - now)?;
+            let until = due.min(drained_by).min(now + TURN_NS);
+            let asleep = until > now;
+            let took = self.backend.enter(until - now)?;
             if let Some(ns) = took {
                 self.tally.submit.saturating_record(ns.max(1) as u64);
             }
             let back = self.backend.ready();
             now = clock::now().0;
+            if asleep && back == 0 && now > until {
+                self.lead.learn(now - until);
+            }
             for _ in 0..back {
                 match self.backend.pop() {
                     Some(done) => self.record(done, now)?,
@@ -257,9 +263,9 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
             let slot = &mut self.slots[slot as usize];
             slot.issued_ns = now;
             // Without a plan the instant of issue is the plan, and may lie beyond the edge the choice was made before.
-            if slot.phase == Phase::Warmup && slot.io.planned_ns == Io::NOW && now >= self.measure.0 {
+            let beyond = slot.phase == Phase::Warmup && slot.io.planned_ns == Io::NOW && now >= self.measure.0;
+            if beyond && self.terms.span.spend() {
                 slot.phase = Phase::Measure;
-                self.terms.span.spend();
             }
         }
         now

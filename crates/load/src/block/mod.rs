@@ -16,6 +16,7 @@ mod content;
 mod data;
 mod engine;
 mod launch;
+mod lead;
 mod mix;
 mod null;
 mod pattern;

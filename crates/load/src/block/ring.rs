@@ -1,6 +1,7 @@
 //! The kernel's ring: everything due is handed over in one `io_uring_enter`; where nothing has come back by then, a
 //! second one waits. One call for both was measured to halve the rate of a loop device at depth 1: the kernel's worker
-//! then starts on another core instead of on this one, as soon as the first call returns. Files are registered, and buffers where they are few enough to be pinned. No polling kernel thread: it burns power.
+//! then starts on another core instead of on this one, as soon as the first call returns. Files are registered, and
+//! buffers where they are few enough to be pinned. No polling kernel thread: it burns power.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -78,14 +79,15 @@ impl Ring {
         }
     }
 
-    /// One `io_uring_enter`: hands over what is in line and waits for `want` completions, for `wait_ns` at most; from
-    /// `BEAT_NS` on it is the beat that ends the wait.
-    fn call(&mut self, want: usize, wait_ns: i64) -> Result<(), LoadError> {
-        let done = if want == 0 || wait_ns >= BEAT_NS {
-            self.ring.submitter().submit_and_wait(want)
-        } else {
-            let time = Timespec::new().nsec(wait_ns.max(0) as u32);
-            self.ring.submitter().submit_with_args(want, &SubmitArgs::new().timespec(&time))
+    /// One `io_uring_enter`: hands over what is in line and waits for `want` completions; for `wait_ns` at most, or, where
+    /// none is said, until the beat.
+    fn call(&mut self, want: usize, wait_ns: Option<i64>) -> Result<(), LoadError> {
+        let done = match wait_ns {
+            None => self.ring.submitter().submit_and_wait(want),
+            Some(ns) => {
+                let time = Timespec::new().nsec(ns.clamp(0, 999_999_999) as u32);
+                self.ring.submitter().submit_with_args(want, &SubmitArgs::new().timespec(&time))
+            }
         };
         match done {
             Ok(_) => Ok(()),
@@ -118,19 +120,19 @@ impl Backend for Ring {
         let mut took = None;
         if pushed {
             let before = clock::now().0;
-            self.call(0, 0)?;
+            self.call(0, None)?;
             took = Some(clock::now().0 - before);
         }
-        let wait_ns = wait_ns - took.unwrap_or(0);
-        if wait_ns > 0 && self.ready() == 0 {
+        let left_ns = wait_ns - took.unwrap_or(0);
+        if left_ns > 0 && self.ready() == 0 {
             if wait_ns >= BEAT_NS && !self.beating {
                 let entry = opcode::Timeout::new(&self.beat).build().user_data(BEAT);
                 // SAFETY: the kernel reads the time while the request is handed over, in the call below.
                 self.beating = unsafe { self.ring.submission().push(&entry) }.is_ok();
             }
-            self.call(1, wait_ns)?;
+            self.call(1, (wait_ns < BEAT_NS).then_some(left_ns))?;
         } else if to_run && !pushed {
-            self.call(0, 0)?;
+            self.call(0, None)?;
         }
         Ok(took)
     }
@@ -162,7 +164,7 @@ impl Backend for Ring {
         let until = clock::now().0 + 1_000_000_000;
         let mut left = outstanding;
         while left > 0 && clock::now().0 < until {
-            if self.call(1, BEAT_NS / 5).is_err() {
+            if self.call(1, Some(BEAT_NS / 5)).is_err() {
                 break;
             }
             left -= self.ring.completion().filter(|entry| entry.user_data() < CANCEL).count().min(left);
