@@ -6,6 +6,8 @@ The thread also spawns: the kernel's "die with your parent" signal follows the s
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import selectors
 import threading
@@ -85,8 +87,11 @@ class MeterSet:
         """Stop and await all processes, at last by force; what each meter's own integral said. May be called twice."""
         if self._thread.is_alive():
             self._close_by = time.monotonic() + timeout_s
-            os.write(self._wake_out, b"x")
+            with contextlib.suppress(BrokenPipeError):  # where no meter is left it may have gone by now
+                os.write(self._wake_out, b"x")
             self._thread.join(timeout_s + 5.0)
+            if not self._thread.is_alive():
+                os.close(self._wake_out)
         return {meter.name: meter.final for meter in self._meters}
 
     def _listen(self) -> None:
@@ -118,7 +123,7 @@ class MeterSet:
         times = [m.silent_by if m.process else m.restart_at for m in self._meters]
         if self._close_by is not None:
             times = [self._close_by]
-        return min(max(0.0, min(times, default=0.0) - time.monotonic()) + 0.001, 1.0)
+        return min(max(0.0, min(times, default=math.inf) - time.monotonic()) + 0.001, 1.0)
 
     def _spawn(self, meter: MeterProcess) -> None:
         try:
