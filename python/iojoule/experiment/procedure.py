@@ -4,7 +4,6 @@ Kassem, section 3, and the SNIA PTS). What was done stands in the run's manifest
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from iojoule.errors import ConfigError, RunFailed
 from iojoule.targets import procedure as targets
 from iojoule.targets.precondition import Precondition
 from iojoule.targets.storage import Storage
+from iojoule.workloads.native import block_load, folder_beside
 from iojoule.workloads.verification import begin, forget, state_of
 
 Attend = Callable[[Callable[[Any], Any]], Any]
@@ -43,8 +43,6 @@ def bring_into_state(
 
 def precondition(fill: Precondition, target: Storage, run: Path, seed: int, progress: Any) -> dict[str, Any]:
     """Write the target as ``fill`` says; what was written. RunFailed where a write fails."""
-    from iojoule import _native
-
     block = fill.block_size
     if block % target.logical_block_bytes or block > target.size_bytes:
         raise ConfigError(
@@ -53,11 +51,8 @@ def precondition(fill: Precondition, target: Storage, run: Path, seed: int, prog
             value=block,
             allowed=f"multiples of {target.logical_block_bytes} B up to {target.size_bytes} B",
         )
-    folder = run / "raw" / "precondition"
-    for name in ("tables", "hist"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
     config = {
-        "run": str(folder),
+        "run": str(folder_beside(run, "precondition")),
         "target": target.native(direct=True, writable=True),
         "work": {
             "kind": "synthetic",
@@ -71,7 +66,7 @@ def precondition(fill: Precondition, target: Storage, run: Path, seed: int, prog
         "seed": seed,
         "record": False,
     }
-    summary = json.loads(_native.block_load(json.dumps(config), progress))
+    summary = block_load(config, progress)
     if summary["errors"]:
         failed = summary["errnos"] or summary["errors"]
         raise RunFailed(f"precondition: writing {target.name} failed: {failed}", folder=run)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 STORAGE = frozenset({"device", "file", "directory", "loop", "null"})
+"""The kinds of target that block load drives."""
 AXES = ("pattern", "write", "trim", "block_size", "queue_depth", "jobs")
 """Keys of a workload that place its run in a sweep; any other swept key makes a sweep of its own."""
 MIB = 1 << 20

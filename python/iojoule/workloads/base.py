@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from iojoule.metrics.cell import STORAGE as STORAGE  # the kinds of target that block load drives
 from iojoule.quantities import Seconds
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ WORKLOADS = {
     "access_time": "iojoule.workloads.access_time:AccessTime",
     "fio": "iojoule.workloads.fio.load:Fio",
 }
-
-STORAGE = frozenset({"device", "file", "directory", "loop", "null"})
-"""The kinds of target that block load drives."""
 
 
 class Limits(BaseModel):

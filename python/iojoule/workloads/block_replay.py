@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from iojoule.quantities import Seconds
 from iojoule.workloads.base import STORAGE, Limits
 from iojoule.workloads.block_trace import canonical, played_span_s
+from iojoule.workloads.native import block_load
 
 if TYPE_CHECKING:
     from iojoule._native import Progress
@@ -111,8 +111,6 @@ class BlockReplay(BaseModel):
         return played_span_s(Path(prepared["trace"]), self.until, self.max_requests) / self.speedup
 
     def run(self, target: Any, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
-        from iojoule import _native
-
         config = {
             "run": str(run),
             "target": target.native(direct=self.direct, writable=self.writes),
@@ -138,7 +136,7 @@ class BlockReplay(BaseModel):
             "drain_ns": _ns(self.drain),
             "seed": seed,
         }
-        summary: dict[str, Any] = json.loads(_native.block_load(json.dumps(config), progress))
+        summary = block_load(config, progress)
         summary["warnings"] = [*prepared.get("warnings", []), *summary.get("warnings", [])]
         return summary
 

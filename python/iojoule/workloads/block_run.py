@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iojoule.errors import ConfigError
 from iojoule.quantities import spelled_size
 from iojoule.workloads import steadiness
+from iojoule.workloads.native import block_load
 from iojoule.workloads.verification import Verify, begin, file_bytes, first_place, read_back, stamps_in
 
 if TYPE_CHECKING:
@@ -24,20 +25,14 @@ BUFFER_SHARE = 0.5
 
 def run_block(load: Block, target: Storage, run: Path, progress: Progress, seed: int) -> dict[str, Any]:
     """Drive the target; the engine's summary, with ``steady_state`` and ``read_back`` where they were asked for."""
-    from iojoule import _native
-
     refuse_what_cannot_be(load, target)
     config = configuration(load, target, run, seed)
-
-    def work() -> dict[str, Any]:
-        summary: dict[str, Any] = json.loads(_native.block_load(json.dumps(config), progress))
-        return summary
-
     if load.steady_state is None:
-        summary = work()
+        summary = block_load(config, progress)
     else:
         outstanding = None if load.open_loop else load.queue_depth * load.jobs
-        summary = steadiness.drive(load.steady_state, outstanding, load.ramp, progress, work)
+        watched = partial(block_load, config, progress)
+        summary = steadiness.drive(load.steady_state, outstanding, load.ramp, progress, watched)
     if isinstance(load.verify, Verify) and load.verify.read_back:
         _read_back(load, load.verify, target, config, progress, summary)
     return summary

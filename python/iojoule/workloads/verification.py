@@ -6,7 +6,6 @@ crash, checks what an earlier one wrote.
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from iojoule.quantities import Size
+from iojoule.workloads.native import block_load, folder_beside
 
 if TYPE_CHECKING:
     from iojoule._native import Progress
@@ -114,13 +114,10 @@ def read_back(config: dict[str, Any], stamp_bytes: int, stamps: Sequence[int], p
     """
     from iojoule import _native
 
-    run = Path(config["run"]) / "raw" / "read_back"
-    for folder in ("tables", "hist"):
-        (run / folder).mkdir(parents=True, exist_ok=True)
     work = config["work"]
     block = largest_block(stamps, stamp_bytes)
     again = config | {
-        "run": str(run),
+        "run": str(folder_beside(Path(config["run"]), "read_back")),
         "target": config["target"] | ({"writable": False} if config["target"]["kind"] == "files" else {}),
         "work": {
             "kind": "synthetic",
@@ -141,7 +138,7 @@ def read_back(config: dict[str, Any], stamp_bytes: int, stamps: Sequence[int], p
     reins = threading.Thread(target=_pass_on_stop, args=(progress, inner, ended), name="read-back")
     reins.start()
     try:
-        summary: dict[str, Any] = json.loads(_native.block_load(json.dumps(again), inner))
+        summary = block_load(again, inner)
     finally:
         ended.set()
         reins.join()
