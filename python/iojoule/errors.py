@@ -79,7 +79,7 @@ class ConfigError(IojouleError):
         cls, key: str, allowed: Iterable[str], *, file: str | Path | None = None, line: int | None = None
     ) -> ConfigError:
         """A key that no one reads, with the nearest one that is read."""
-        names = sorted(allowed)
+        names = sorted(set(allowed))
         close = get_close_matches(key.rsplit(".", 1)[-1], names, n=1, cutoff=0.5)
         return cls(
             f"unknown key '{key}'",

@@ -6,6 +6,7 @@ A bare number is taken in the base unit (bytes, seconds, per second). Decimal an
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,11 +24,13 @@ _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 def seconds(value: str | float) -> float:
     """Seconds of ``90``, ``"1.5s"``, ``"250ms"`` or a sum like ``"1h30m"``; ValueError otherwise."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        return _finite(float(value), value, "a time")
     parts = re.findall(rf"({_NUMBER})\s*([a-zµ]+)", str(value))
     if not parts or re.sub(rf"{_NUMBER}\s*[a-zµ]+\s*", "", str(value)).strip():
         raise ValueError(f"{value!r} is not a time; write for example 30s, 250ms or 1h30m")
-    return sum(float(number) * _unit(unit, _SECONDS, value, "a time") for number, unit in parts)
+    return _finite(
+        sum(float(number) * _unit(unit, _SECONDS, value, "a time") for number, unit in parts), value, "a time"
+    )
 
 
 def nbytes(value: str | int) -> int:
@@ -35,7 +38,7 @@ def nbytes(value: str | int) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     number, unit = _split(value, "a size", "4KiB or 10MB")
-    size = number * _unit(unit or "B", _BYTES, value, "a size")
+    size = _finite(number * _unit(unit or "B", _BYTES, value, "a size"), value, "a size")
     if size != int(size):
         raise ValueError(f"{value!r} is not a whole number of bytes")
     return int(size)
@@ -64,13 +67,13 @@ def spelled_time(span_s: float) -> str:
 def rate(value: str | float) -> float:
     """Events per second of ``500``, ``"500/s"``, ``"30/min"``; ValueError otherwise."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        return _finite(float(value), value, "a rate")
     number, unit = _split(value, "a rate", "500/s")
     if not unit:
-        return number
+        return _finite(number, value, "a rate")
     if not unit.startswith("/"):
         raise ValueError(f"{value!r} is not a rate; write for example 500/s")
-    return number / _unit(unit[1:], _SECONDS, value, "a rate")
+    return _finite(number / _unit(unit[1:], _SECONDS, value, "a rate"), value, "a rate")
 
 
 def _split(value: str | float, what: str, example: str) -> tuple[float, str]:
@@ -78,6 +81,13 @@ def _split(value: str | float, what: str, example: str) -> tuple[float, str]:
     if not match:
         raise ValueError(f"{value!r} is not {what}; write for example {example}")
     return float(match[1]), match[2]
+
+
+def _finite(number: float, value: object, what: str) -> float:
+    """``number``; TOML has ``inf`` and ``nan``, and nothing that is measured lasts or weighs that."""
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is not {what}: it is no finite number")
+    return number
 
 
 def _unit(unit: str, table: Mapping[str, float], value: object, what: str) -> float:

@@ -71,3 +71,16 @@ def test_without_a_terminal_there_are_plain_lines(capsys: pytest.CaptureFixture[
     assert said.out == ""
     assert "campaign x" in said.err
     assert "\x1b" not in said.err
+
+
+def test_brackets_are_text_and_no_markup() -> None:
+    from rich.console import Console
+
+    out = io.StringIO()
+
+    class Screen:
+        console = Console(file=out, width=120)
+
+    live.RichView(Screen()).note("/dev/sdb is mounted [mounted]")
+    assert "[mounted]" in out.getvalue()
+    assert "meter: out of range [peak]" in painted(figures(note="meter: out of range [peak]"))

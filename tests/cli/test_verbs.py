@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from iojoule.cli import VERBS
+from iojoule.cli import VERBS, console
 
 
 def call(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -63,3 +63,44 @@ def test_host_tells_what_would_disturb(tmp_path: Path) -> None:
     document = json.loads(done.stdout)
     assert done.returncode in (0, 1)
     assert {"name", "ok", "found", "advice"} <= document["checks"][0].keys()
+
+
+def test_json_has_null_where_there_is_no_finite_number(capsys: pytest.CaptureFixture[str]) -> None:
+    console.document({"rows": [{"a": float("nan"), "b": (float("inf"), 1.5)}], "n": 2})
+    assert json.loads(capsys.readouterr().out) == {"rows": [{"a": None, "b": [None, 1.5]}], "n": 2}
+
+
+def test_an_interruption_is_one_json_document(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    assert console.guarded(interrupted, json=True) == 130
+    assert json.loads(capsys.readouterr().out)["error"]["exit"] == 130
+
+
+def test_a_timeout_that_is_no_time_is_the_command_line_s_fault(tmp_path: Path) -> None:
+    (tmp_path / "e.toml").write_text('[[target]]\nkind = "null"\n[[workload]]\nkind = "block"\n')
+    done = call("run", "e.toml", "--timeout", "soon", "--json", folder=tmp_path)
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["key"] == "--timeout"
+
+
+def test_an_experiment_printed_under_json_is_in_the_document(tmp_path: Path) -> None:
+    text = '[[target]]\nkind = "null"\n[[workload]]\nkind = "block"\n'
+    (tmp_path / "e.toml").write_text(text)
+    assert json.loads(call("plan", "e.toml", "--toml", "--json", folder=tmp_path).stdout) == {"toml": text}
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "1e999", '"1e400s"'])
+def test_a_time_without_end_is_refused_with_the_file(value: str, tmp_path: Path) -> None:
+    (tmp_path / "e.toml").write_text(f'[[target]]\nkind = "null"\n[[workload]]\nkind = "block"\nduration = {value}\n')
+    done = call("plan", "e.toml", "--json", folder=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert "NaN" not in done.stdout and "no finite number" in json.loads(done.stdout)["error"]["message"]
+
+
+def test_a_wrong_table_is_not_said_to_be_no_boolean(tmp_path: Path) -> None:
+    text = '[[target]]\nkind = "null"\n[[workload]]\nkind = "block"\nwrite = 1\nverify = {block_size = 1}\n'
+    (tmp_path / "e.toml").write_text(text)
+    message = json.loads(call("plan", "e.toml", "--json", folder=tmp_path).stdout)["error"]["message"]
+    assert "block_size: input should be greater than or equal to 512" in message

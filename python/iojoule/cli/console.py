@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,8 +18,16 @@ def say(text: str) -> None:
 
 def document(result: Mapping[str, Any]) -> None:
     """The one JSON document of ``--json``."""
-    json.dump(result, sys.stdout, indent=1, default=str)
-    sys.stdout.write("\n")
+    print(json.dumps(_finite(result), indent=1, default=str, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """``value`` with null for what JSON has no number for: NaN and the infinities."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(entry) for key, entry in value.items()}
+    return [_finite(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def guarded(act: Callable[[], object], *, json: bool) -> int:
@@ -32,6 +41,8 @@ def guarded(act: Callable[[], object], *, json: bool) -> int:
     except typer.Exit as leaving:
         return leaving.exit_code
     except (typer.Abort, KeyboardInterrupt):
+        if json:
+            document({"error": {"class": "Interrupted", "message": "interrupted", "exit": int(Exit.INTERRUPTED)}})
         say("interrupted")
         return Exit.INTERRUPTED
     except click.exceptions.ClickException as error:

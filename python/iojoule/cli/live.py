@@ -64,13 +64,14 @@ class RichView:
         self._rates = _Rates()
 
     def note(self, text: str) -> None:
-        self._live.console.print(text, highlight=False)
+        self._live.console.print(text, highlight=False, markup=False)  # a rule is told in brackets: [mounted]
 
     def show(self, figures: Figures) -> None:
         self._live.update(self._panel(figures))
 
     def _panel(self, figures: Figures) -> Table:
         from rich.table import Table
+        from rich.text import Text
 
         rate, throughput = self._rates.of(figures.done, figures.bytes)
         step = figures.step
@@ -82,7 +83,7 @@ class RichView:
             padding=(0, 2),
         )
         for name, value in _rows(figures, rate, throughput):
-            table.add_row(name, value)
+            table.add_row(name, Text(value))
         return table
 
 

@@ -34,11 +34,11 @@ def app(
     from iojoule.cli.job_file import plan_any
 
     plan = plan_any(file, setting or [], section or [], with_fio=with_fio, ignore_unknown=ignore_unknown)
-    if toml:
+    if toml and not json:
         print(plan.source.text, end="")
         return
     if json:
-        console.document(plan.describe())
+        console.document({"toml": plan.source.text} if toml else plan.describe())
         return
     meters = (
         ", ".join(f"{meter.name} ({meter.kind})" for meter in plan.experiment.meter) or "none: power will not be known"

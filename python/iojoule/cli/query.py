@@ -33,7 +33,9 @@ def app(
 
         pyarrow.csv.write_csv(table, sys.stdout.buffer)
         return
-    rows = [[str(value) for value in row.values()] for row in table.to_pylist()]
+    rows = [
+        [str(value) for value in row] for row in zip(*(column.to_pylist() for column in table.columns), strict=True)
+    ]
     widths = [max(map(len, column)) for column in zip(table.column_names, *rows, strict=True)]
     for row in [table.column_names, *rows]:
         print("  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip())

@@ -51,6 +51,10 @@ def app(
     from iojoule.quantities import seconds
     from iojoule.store.reader import open_campaign
 
+    try:
+        timeout_s = None if timeout is None else seconds(timeout)
+    except ValueError as error:
+        raise ConfigError(str(error), key="--timeout", value=timeout) from None
     earlier = None
     if resume is not None and file is None:
         earlier = open_campaign(resume)
@@ -62,7 +66,7 @@ def app(
     confirm_destruction(plan, yes=yes, campaign=earlier.path if earlier else None)
     with live_view() as view:
         campaign = Campaign(plan, show=view.show, note=view.note, allow_debug=debug_build)
-        folder, code = campaign.run(resume=earlier, timeout_s=None if timeout is None else seconds(timeout))
+        folder, code = campaign.run(resume=earlier, timeout_s=timeout_s)
     return finish(folder, code, report=not no_report, json=json)
 
 
@@ -78,7 +82,7 @@ def finish(folder: Path, code: int, *, report: bool, json: bool) -> int:
     campaign = load_campaign(folder)
     if not campaign.runs:
         console.say("no step was begun; there is nothing to report")
-        return code
+        report = False
     page = folder / "report.html"
     if report:
         try:

@@ -103,6 +103,9 @@ def sections(raw: dict[str, Any], text: str, path: Path, settings: Sequence[str]
 def config_error(error: ValidationError, source: Source, section: str, index: int, keys: Iterable[str]) -> ConfigError:
     """What pydantic complains of, in the words of the file; an unknown key first, since it explains a missing one."""
     complaints = error.errors()
+    # Of a key that is true or a table, given a table, that it is not true says nothing.
+    telling = [c for c in complaints if not (c["type"].startswith("bool_") and isinstance(c["input"], Mapping))]
+    complaints = telling or complaints
     first = next((c for c in complaints if c["type"] == "extra_forbidden"), complaints[0])
     location = [str(part) for part in first["loc"] if not isinstance(part, int)]
     key = location[-1] if location else None
