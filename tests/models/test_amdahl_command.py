@@ -138,3 +138,32 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "iojoule", "model", "amdahl", "none.csv", "--json"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and json.loads(done.stdout)["error"]["file"] == "none.csv"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffqueue_depth;iops\r\n1;95,5\r\n2;160\r\n4;230\r\n",
+        "queue_depth\tiops\n1\t95.5\n2\t160\n4\t230\n",
+    ],
+)
+def test_tables_of_spreadsheets_are_read_as_they_are_saved(tmp_path: Path, text: str) -> None:
+    plain = answer(tmp_path, "queue_depth,iops\n1,95.5\n2,160\n4,230\n")
+    assert answer(tmp_path, text) == plain
+
+
+@pytest.mark.parametrize("rate", ["1e308", "1e-300"])
+def test_a_rate_nobody_can_measure_is_refused_with_its_line(tmp_path: Path, rate: str) -> None:
+    done = run(tmp_path, f"queue_depth,iops\n1,{rate}\n2,160\n4,230\n")
+    assert done.returncode == 2 and "sweep.csv:2: iops is a number from 0 to" in done.stderr
+
+
+@pytest.mark.parametrize("depth", ["nan", "inf", "0", "-1"])
+def test_a_depth_to_predict_is_a_number_above_0(tmp_path: Path, depth: str) -> None:
+    assert run(tmp_path, SWEEP, f"--predict={depth}").returncode == 2
+
+
+def test_a_depth_near_0_has_a_latency_and_no_rate(tmp_path: Path) -> None:
+    assert answer(tmp_path, SWEEP, "--predict", "1e-300")["predictions"][0]["latency_ms"] == pytest.approx(
+        8.13, rel=0.01
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,8 +41,8 @@ def amdahl(
     from iojoule.errors import ConfigError
     from iojoule.models import laws
 
-    if predict and min(predict) <= 0:
-        raise ConfigError("a depth is above 0", key="--predict", value=min(predict))
+    if odd := [depth for depth in predict or () if not 0 < depth < math.inf]:
+        raise ConfigError("a depth is a number above 0", key="--predict", value=odd[0])
     answers = []
     for name, points in (campaign_series(file) if file.is_dir() else {"": read_points(file)}).items():
         try:

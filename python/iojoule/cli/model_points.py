@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("queue_depth", "iops", "watts", "latency_ms")
 NEEDED = COLUMNS[:2]
+MOST = 1e15
+"""Far beyond what can be measured; the squares of what lies farther out are no numbers."""
 
 
 def read_points(file: Path) -> list[Point]:
@@ -26,7 +28,8 @@ def read_points(file: Path) -> list[Point]:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=file) from None
-    rows = csv.DictReader(lines, skipinitialspace=True)
+    separator = _separator(lines[0] if lines else "")
+    rows = csv.DictReader(lines, skipinitialspace=True, delimiter=separator)
     names = [name.strip() for name in rows.fieldnames or ()]
     rows.fieldnames = names
     if missing := [name for name in NEEDED if name not in names]:
@@ -36,6 +39,8 @@ def read_points(file: Path) -> list[Point]:
     points = []
     for row in rows:
         cells = {name: (row.get(name) or "").strip() for name in COLUMNS}
+        if separator == ";":  # which spreadsheets write where the comma is the decimal mark
+            cells = {name: text.replace(",", ".") for name, text in cells.items()}
         if not any(cells.values()):
             continue
         found = {name: _number(file, rows.line_num, name, text) for name, text in cells.items() if text}
@@ -50,6 +55,11 @@ def read_points(file: Path) -> list[Point]:
     return points
 
 
+def _separator(header: str) -> str:
+    """What stands between the columns: a comma, or the semicolon or tab that spreadsheets also write."""
+    return next((mark for mark in ",;\t" if mark in header), ",")
+
+
 def _number(file: Path, line: int, name: str, text: str) -> float:
     from iojoule.errors import ConfigError
 
@@ -57,6 +67,8 @@ def _number(file: Path, line: int, name: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value) or value < 0:
-        raise ConfigError(f"{name} is a number not below 0, not {text!r}", key=name, file=file, line=line, value=text)
+    if not (value == 0 or 1 / MOST <= value <= MOST):
+        raise ConfigError(
+            f"{name} is a number from 0 to {MOST:g}, not {text!r}", key=name, file=file, line=line, value=text
+        )
     return value

@@ -63,7 +63,7 @@ class Amdahl:
         u_t, half = self.fit.uncertainty((1.0, 1.0 / q)), self.fit.half((1.0, 1.0 / q))
         if u_t is None or half is None:
             return Prediction(q, 1000.0 / t, q * t, None, None)
-        return Prediction(q, 1000.0 / t, q * t, 1000.0 * u_t / t**2, q * u_t, _of_time(t, half))
+        return Prediction(q, 1000.0 / t, q * t, 1000.0 * u_t / t / t, q * u_t, _of_time(t, half))
 
     @property
     def a_half_ms(self) -> float | None:
