@@ -196,3 +196,22 @@ def test_check_believes_a_steady_run_and_fails_one_that_never_settled(
     (run / "manifest.json").write_text(json.dumps(manifest))
     done = command(tmp_path, "check", str(folder))
     assert done.returncode == 1 and "not steady within 25 rounds" in done.stdout
+
+
+def test_two_programs_in_the_same_cells_are_two_lines(synthetic_block: ModuleType, tmp_path: Path) -> None:
+    folder = synthetic_block.write_campaign(
+        tmp_path / "c", systems=("atom",), repeats=1, keys=(("random", 0, 4096),), depths=(1, 2, 4, 8)
+    )
+    for file in (folder / "runs").glob("*/manifest.json"):
+        manifest = json.loads(file.read_text())
+        depth = manifest["workload"]["queue_depth"]
+        # Depths 2 and 8 become fio's runs of depths 1 and 4.
+        if depth in (2, 8):
+            manifest["workload"] |= {"kind": "fio", "queue_depth": depth // 2}
+            file.write_text(json.dumps(manifest))
+    found = sweep_of(reduce_campaign(load_campaign(folder))[0])
+    assert found is not None
+    assert [(line.label, [p.depth for p in line.points]) for line in found.lines] == [
+        ("random read, block", [1, 4]),
+        ("random read, fio", [1, 4]),
+    ]

@@ -132,7 +132,7 @@ def _print_sweep(sweep: Sweep) -> None:
         boundaries = ", ".join(sorted({f"[{point.boundary}]" for point in panel.points if point.boundary}))
         print(f"\n{panel.label} on {panel.target} {boundaries}".rstrip())
         print(
-            f"  {'size':>9}{'depth':>7}{'IOPS':>22}{'MB/s':>11}{'mean ms':>11}{'99 % ms':>11}{'W':>16}{'IOPS/W':>18}"
+            f"  {'size':>11} {'depth':>6} {'IOPS':>22}{'MB/s':>11}{'mean ms':>11}{'99 % ms':>11}{'W':>16}{'IOPS/W':>18}"
             f"  {'N = X·R'}"
         )
         best = panel.best_points
@@ -141,7 +141,7 @@ def _print_sweep(sweep: Sweep) -> None:
             cells = ["–" if one is None else with_uncertainty(one.mean, one.expanded) for one in (rate, power, work)]
             times = [plain(point.value(f"completion_from_issued_{name}"), 3) for name in ("mean", "p99")]
             print(
-                f"  {point.cell.size_label:>9}{point.depth:>7}{cells[0]:>22}{plain(point.value('throughput')):>11}"
+                f"  {point.cell.size_label:>11} {point.depth:>6} {cells[0]:>22}{plain(point.value('throughput')):>11}"
                 f"{times[0]:>11}{times[1]:>11}{cells[1]:>16}{cells[2]:>18}  {mark(point)}"
                 + ("  best" if point in best else "")
             )

@@ -6,9 +6,10 @@ device under one pattern, which is one picture of the small multiples.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from iojoule.metrics.cell import AXES, Cell
 from iojoule.metrics.metric import MODELLED, Estimate
@@ -155,11 +156,12 @@ def sweep_of(scenarios: Sequence[Scenario]) -> Sweep | None:
     if len(members) < FEWEST:
         return None
     lines: dict[tuple[str, str, str], list[Point]] = {}
+    apart = _apart(members)
     for scenario in members:
         for group in scenario.groups:
             cell = group.runs[0].run.cell
             assert cell is not None
-            point = Point(cell, group, _extra(scenario, cell))
+            point = Point(cell, group, ", ".join(filter(None, (_extra(scenario, cell), apart.get(scenario.workload)))))
             size = cell.size_label + (f", {cell.jobs} jobs" if cell.jobs > 1 else "")
             lines.setdefault((group.target, point.label, size), []).append(point)
     made = [
@@ -185,9 +187,40 @@ def _sweepable(scenario: Scenario) -> bool:
 
 def _extra(scenario: Scenario, cell: Cell) -> str:
     """Swept keys of the workload that have no axis of their own; those of a target are in its name."""
-    load = scenario.groups[0].runs[0].run.manifest.get("workload") or {}
+    load = _load(scenario)
     found = {key: value for key, value in scenario.parameters.items() if key not in AXES and key in load}
     return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in found.items())
+
+
+def _apart(members: Sequence[Scenario]) -> dict[str, str]:
+    """For each workload what tells it from others of the same cell, such as ours and fio's; empty where no two are."""
+    same: dict[tuple[object, ...], list[Scenario]] = {}
+    for one in members:
+        cell = one.groups[0].runs[0].run.cell
+        assert cell is not None
+        same.setdefault((cell.label, cell.size_label, cell.queue_depth, cell.jobs, _extra(one, cell)), []).append(one)
+    keys: set[str] = set()
+    for rivals in same.values():
+        keys |= _differing([_load(one) for one in rivals])
+        if len(rivals) > 1 and not keys:
+            return {one.workload: one.workload for one in members}
+    if "kind" in keys:
+        keys = {"kind"}
+    return {one.workload: ", ".join(_told(key, _load(one).get(key)) for key in sorted(keys)) for one in members}
+
+
+def _differing(loads: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Keys that all have and not all alike, but for those with an axis of their own."""
+    shared = set.intersection(*(set(load) for load in loads)) - {"name", *AXES}
+    return {key for key in shared if not key.startswith("prepared_") and len({str(load[key]) for load in loads}) > 1}
+
+
+def _load(scenario: Scenario) -> Mapping[str, Any]:
+    return scenario.groups[0].runs[0].run.manifest.get("workload") or {}
+
+
+def _told(key: str, value: object) -> str:
+    return str(value).replace("_", " ") if key == "kind" else f"{key.replace('_', ' ')} {value}"
 
 
 def _measured(points: Sequence[Point]) -> list[Measured]:
