@@ -367,3 +367,20 @@ def test_the_manual_lists_what_becomes_of_every_key() -> None:
     wanted = {key: taken.becomes for key, taken in TAKEN.items()} | NO_EFFECT
     assert {key: named.get(key) for key in wanted} == wanted
     assert {alias for alias, key in ALIASES.items() if key in TAKEN} <= named.keys()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["random_distribution=zipf:x", "random_distribution=pareto:x", "random_distribution=zoned:50", "bs=0",
+     "ss=iops:x%\nss_dur=5"],
+)  # fmt: skip
+def test_a_value_that_is_no_number_is_not_understood(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "job.fio"
+    file.write_text(f"[a]\nrw=randread\nfilename=x\nsize=4m\n{line}\n")
+    assert any("is not understood" in one for one in become(file).not_understood)
+
+
+def test_a_rate_of_zero_is_no_limit(tmp_path: Path) -> None:
+    file = tmp_path / "job.fio"
+    file.write_text("[a]\nrw=randrw\nfilename=x\nsize=4m\nrate_iops=0,0\n")
+    assert "rate" not in become(file).workloads[0]

@@ -79,7 +79,10 @@ def _sizes(draft: Draft, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "sizes", [{"bytes": size, "weight": share} for size, share in sizes if share]
         return
     text = _of_direction(draft, "bs", draft.get("bs", ("4k", "4k", "4k")), found)
-    yield "block_size", draft.number("bs", text) or 4096
+    size = draft.number("bs", text)
+    if size == 0:
+        draft.refuse("bs", "a request has bytes")
+    yield "block_size", size or 4096
 
 
 def _of_direction(draft: Draft, key: str, parts: tuple[str, str, str], found: dict[str, Any]) -> str:
@@ -100,6 +103,14 @@ def _places(draft: Draft, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield "size", size
     if found["pattern"] != "random":
         return
+    try:
+        yield from _distribution(draft)
+    except ValueError as error:
+        draft.refuse("random_distribution", str(error))
+
+
+def _distribution(draft: Draft) -> Iterator[tuple[str, Any]]:
+    """The pattern of random places. ValueError where a number in it is none."""
     name, _, given = draft.get("random_distribution", "random").partition(":")
     match name:
         case "random":
@@ -159,6 +170,8 @@ def _pace(draft: Draft, found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     if not rates:
         return
     read, write = rates[-1]
+    if not read + write:
+        return  # as fio has it: without a limit
     if 0 < found.get("write", 0) < 100:
         yield "write", round(100 * write / (read + write), 6)
         draft.differ("fio holds reads and writes each to the rate, whatever rwmix says; write is what comes of it")
@@ -273,7 +286,11 @@ def _steadiness(draft: Draft) -> Iterator[tuple[str, Any]]:
     if metric is None or not limit.endswith("%"):
         draft.refuse("steadystate", "iops, bw, iops_slope and bw_slope with a limit in % are understood")
         return
-    percent = float(limit.removesuffix("%"))
+    try:
+        percent = float(limit.removesuffix("%"))
+    except ValueError as error:
+        draft.refuse("steadystate", str(error))
+        return
     most = max(window, round(draft.get("runtime", 0.0)) or 10 * window)
     rule = {"metric": metric, "round": "1s", "window": window, "max_rounds": most}
     # One of our two conditions is fio's, the other is set so wide that it never decides.
