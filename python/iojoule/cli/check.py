@@ -63,9 +63,9 @@ def findings(run: RunData, changed: list[str]) -> Iterator[Finding]:
             yield Finding("fail", f"no energy of {metric.scope or 'the run'}: {metric.note}")
     for event in run.events:
         if event["event"] in ("warning", "server_down", "meter_lost", "meter_fatal"):
-            yield Finding(
-                "warning", f"{event['event'].replace('_', ' ')}: {event.get('text') or event.get('meter', '')}"
-            )
+            said = event.get("text") or event.get("meter", "")
+            what = "" if event["event"] == "warning" else f"{event['event'].replace('_', ' ')}: "
+            yield Finding("warning", what + said)
     if run.simulated:
         yield Finding("note", "power is the model's: energy by state stands in the manifest and the table states")
     elif not run.meters:

@@ -53,7 +53,7 @@ class AccessTime(BaseModel):
             **{key: getattr(self, key) for key in keys},
         )
         summary = run_block(reads, target, run, progress, seed)
-        if not summary.get("direct", True):
+        if target.paths and not summary.get("direct", True):
             text = "the reads were buffered: some of these times are those of the page cache, not of the device"
             summary.setdefault("warnings", []).append(text)
         return summary
