@@ -203,10 +203,14 @@ def _rates(draft: Draft, key: str, found: dict[str, Any]) -> tuple[float, float]
 
 
 def _content(draft: Draft, writes: bool) -> Iterator[tuple[str, Any]]:
-    for key, ours in (("buffer_compress_percentage", "compression"), ("dedupe_percentage", "deduplication")):
+    # A ratio of 50 is the most that blocks of 4 KiB are made to.
+    for key, ours, most in (
+        ("buffer_compress_percentage", "compression", 98),
+        ("dedupe_percentage", "deduplication", 99),
+    ):
         share = draft.get(key, 0)
-        if not 0 <= share <= 99:
-            draft.refuse(key, "0 to 99 per cent are understood")
+        if not 0 <= share <= most:
+            draft.refuse(key, f"0 to {most} per cent are understood")
         elif share and writes:
             yield ours, round(100 / (100 - share), 6)
     for key in ("fsync", "fdatasync"):
