@@ -145,6 +145,26 @@ def test_a_byte_that_flips_while_the_campaign_is_interrupted_is_found_when_it_is
     assert errors == {written}
 
 
+def test_a_file_made_anew_after_a_kill_is_not_held_against_what_its_forerunner_held(tmp_path: Path) -> None:
+    bench = BlockBench.make(
+        tmp_path, 'kind = "file"\nsize = "4MiB"', "write = 100\nrequests = 3000\nqueue_depth = 4\nverify = true"
+    )
+    with (tmp_path / "block.toml").open("a") as file:
+        file.write('[[workload]]\nname = "read"\nkind = "block"\nduration = "2s"\nverify = true\n')
+    child = bench.begin()
+    deadline = time.monotonic() + 60
+    while len(bench.runs) < 2 or "workload" not in (bench.runs[1] / "events.jsonl").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    child.send_signal(signal.SIGKILL)
+    child.communicate(timeout=60)
+    resumed = bench.call("run", "--resume", str(bench.campaigns[0]), "--no-report")
+    assert resumed.returncode == 0, resumed.stderr
+    run = [run for run in open_campaign(bench.campaigns[0]).runs if run.status == "complete"][-1]
+    assert run.manifest["workload"]["name"] == "read"
+    assert (engine(run)["corrupt"], engine(run)["errors"], engine(run)["verified"]) == (0, {}, 0)
+
+
 def test_what_another_load_overwrites_is_no_longer_expected(tmp_path: Path) -> None:
     path = own_file(tmp_path)
     bench = verified(tmp_path, path)
