@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from iojoule.errors import ConfigError, RunFailed
@@ -127,3 +128,29 @@ def _text(path: Path) -> str:
 def _seconds_passed(run: Path, seconds: float) -> bool:
     lines = _text(run / "events.jsonl").splitlines()
     return len(lines) > 2 and json.loads(lines[-2])["ns"] - json.loads(lines[0])["ns"] > seconds * 1e9
+
+
+def broken_off(campaign: Path) -> Path:
+    """A run that fails within its load: the phase before it is told, the table of its requests was never closed."""
+    from iojoule._native import TableWriter
+
+    with RunWriter(campaign / "runs" / "000_t_w_r1", {"step": {"index": 0}}) as run:
+        run.phase("prepare", 1, 2)
+        rows = pa.table({"phase": ["measure"] * 3, "planned_ns": [10, 20, 30], "done_ns": [15, 25, 40]})
+        table = TableWriter(run.path / "tables" / "requests.parquet", rows.slice(0, 0))
+        table.write(rows)
+        table.commit()
+        del table
+        (run.path / "tables" / "requests.parquet").open("ab").write(b"half a row group")
+    return run.path
+
+
+def test_a_run_that_failed_within_its_load_has_the_phase_it_was_in(tmp_path: Path) -> None:
+    spans = open_run(broken_off(tmp_path)).phases()
+    assert [(span.phase, span.begin_ns, span.end_ns) for span in spans] == [("prepare", 1, 2), ("measure", 10, 40)]
+
+
+def test_a_table_that_broke_off_is_not_said_to_have_been_changed(tmp_path: Path) -> None:
+    run = open_run(broken_off(tmp_path))
+    assert run.requests().num_rows == 3
+    assert run.verify() == []

@@ -54,7 +54,7 @@ class RunFolder:
         return events
 
     def phases(self) -> list[PhaseSpan]:
-        """Phase spans from the events; of a killed run from what its requests cover."""
+        """Phase spans from the events; of a run that was broken off also from what its requests cover."""
         begun: dict[str, int] = {}
         spans: list[PhaseSpan] = []
         for event in self.events():
@@ -62,6 +62,9 @@ class RunFolder:
                 begun[event["phase"]] = event["ns"]
             elif event.get("event") == "phase":
                 spans.append(PhaseSpan(event["phase"], begun.pop(event["phase"]), event["ns"]))
+        if self.incomplete:  # broken off within the load, it has told of what came before alone
+            told = {span.phase for span in spans}
+            spans += [span for span in self._phases_of_requests() if span.phase not in told]
         return spans or self._phases_of_requests()
 
     def _phases_of_requests(self) -> list[PhaseSpan]:

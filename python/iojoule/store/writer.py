@@ -182,6 +182,7 @@ class RunWriter(_Folder):
         except IojouleError as error:
             # A table that cannot be closed stays readable up to its last commit.
             self.event("error", text=str(error))
+        self._mend()
         self.manifest["clock_pairs"].append(clock_pair())
         self.event("stop", status=self.status)
         self._events.close()
@@ -193,6 +194,16 @@ class RunWriter(_Folder):
         }
         self.save()
         (self.path / RESERVE).unlink(missing_ok=True)
+
+    def _mend(self) -> None:
+        """Put the last footer under tables whose writer broke off, so that what is hashed is what will be read."""
+        from iojoule._native import recover_table
+
+        for footer in sorted(self.path.glob("tables/*.parquet.footer")):
+            try:
+                recover_table(footer.with_suffix(""))
+            except IojouleError as error:
+                self.event("error", text=str(error))
 
 
 class _Readings:
