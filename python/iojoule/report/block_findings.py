@@ -61,7 +61,7 @@ def _best(panel: Panel) -> str:
         return text + "; one repeat and no accuracy: whether others are as good cannot be told."
     if not near:
         return text + "; no other cell is as good."
-    named = ", ".join(_cell(point) for point in near[:NAMED])
+    named = ", ".join(_cell(point).replace(", ", " at ") for point in near[:NAMED])
     more = f" and {len(near) - NAMED} more" if len(near) > NAMED else ""
     return f"{text}; {named}{more} cannot be told from it."
 

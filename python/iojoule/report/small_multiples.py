@@ -44,7 +44,7 @@ def _log_axis(values: Sequence[float]) -> dict[str, Any]:
     ticks = ticks_of(low - air, high + air)
     return {
         "type": "log", "range": [low - air, high + air], "tickmode": "array", "tickvals": ticks,
-        "ticktext": [plain(t, 3) for t in ticks],
+        "ticktext": [plain(t, 3) if t >= 1 else f"{t:g}" for t in ticks],  # short: the title stands beside them
     }  # fmt: skip
 
 
