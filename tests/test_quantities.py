@@ -88,3 +88,9 @@ def test_a_bound_of_a_field_is_kept_and_none_is_negative() -> None:
     for wrong in ({"sector": 511}, {"sector": 512, "offset": -1}):
         with pytest.raises(ValidationError):
             Model.model_validate(wrong)
+
+
+@pytest.mark.parametrize("text", ["1e30s", 1e30, "300000d", float("inf")])
+def test_a_time_fits_into_nanoseconds_of_64_bits(text: str | float) -> None:
+    with pytest.raises(ValueError, match=r"longer than|no finite number"):
+        seconds(text)

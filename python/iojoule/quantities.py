@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST_S = 2**63 / 1e9
 _BYTES = {"B": 1} | {
     f"{prefix}{suffix}": base**power
     for power, prefix in enumerate("kMGTP", start=1)
@@ -87,6 +88,8 @@ def _finite(number: float, value: object, what: str) -> float:
     """``number``; TOML has ``inf`` and ``nan``, and nothing that is measured lasts or weighs that."""
     if not math.isfinite(number):
         raise ValueError(f"{value!r} is not {what}: it is no finite number")
+    if what == "a time" and number >= _LONGEST_S:
+        raise ValueError(f"{value!r} is longer than nanoseconds in 64 bits can tell: {_LONGEST_S:.3g} s")
     return number
 
 

@@ -112,7 +112,9 @@ class Block(BaseModel):
         gt=0,
         description="Length of the measured phase; left out like requests, 10 s, or to the end of arrival_trace.",
     )
-    requests: int | None = Field(None, ge=1, description="Measured requests over all jobs; what comes first ends it.")
+    requests: int | None = Field(
+        None, ge=1, lt=1 << 63, description="Measured requests over all jobs; what comes first ends it."
+    )
     drain: Seconds = Field(30.0, description="How long answers are awaited at the end; then they are client_stop.")
     fsync: int | None = Field(None, ge=1, description="fsync after every so many writes of a job.")
     fdatasync: int | None = Field(None, ge=1, description="fdatasync after every so many writes of a job.")

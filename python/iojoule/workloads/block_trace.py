@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,12 @@ def canonical(traces: Sequence[Path], reading: Mapping[str, Any], folder: Path) 
     if not note.exists():
         from iojoule import _native
 
-        answer = json.loads(_native.trace_convert(json.dumps({**request, "output": str(table), "force": True})))
-        note.write_text(json.dumps({"trace": str(table), "warnings": answer["warnings"]}))
+        try:
+            answer = json.loads(_native.trace_convert(json.dumps({**request, "output": str(table), "force": True})))
+        except ConfigError as error:
+            error.message = _as_keys(error.message)
+            raise
+        note.write_text(json.dumps({"trace": str(table), "warnings": [_as_keys(text) for text in answer["warnings"]]}))
     prepared: dict[str, Any] = json.loads(note.read_text())
     return prepared
 
@@ -52,6 +57,11 @@ def played_span_s(table: Path, until_s: float | None, most: int | None) -> float
         raise ConfigError(f"{table} cannot be read as a block trace: {error}", key="workload.trace") from error
     span_s = (times[-1] - times[1]) / 1e9 if len(times) > 1 else 0.0
     return span_s if until_s is None else min(span_s, until_s)
+
+
+def _as_keys(text: str) -> str:
+    """Advice of `iojoule trace` with its options as the keys they are in an experiment."""
+    return re.sub(r"--(format|time-unit|sort)\b", lambda option: option[1].replace("-", "_"), text)
 
 
 def _is_parquet(path: Path) -> bool:
