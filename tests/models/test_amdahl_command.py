@@ -104,6 +104,12 @@ def test_latencies_are_audited_by_littles_law(tmp_path: Path) -> None:
     assert [row["holds"] for row in said["little"]] == [True, False]
 
 
+def test_more_in_flight_than_the_depth_and_less_are_told_apart(tmp_path: Path) -> None:
+    said = run(tmp_path, "queue_depth,iops,latency_ms\n1,900,1.1\n16,2000,7\n32,3690,9.3\n").stdout
+    assert "above the depth at 32: rate and latency there cannot both be right" in said
+    assert "below the depth at 16: slots stood empty between requests" in said
+
+
 def test_the_printed_form_is_fitted_beside_the_law_with_the_reason_against_it(tmp_path: Path) -> None:
     said = answer(tmp_path, SWEEP, "--predict", "1000")["inverted"]
     rates = {row["queue_depth"]: row["iops"] for row in said["predictions"]}

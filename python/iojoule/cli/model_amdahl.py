@@ -240,9 +240,14 @@ def text(answer: dict[str, Any]) -> str:
             line += f"{row['watts']:9.2f}{row['iops_per_w']:10.3f}"
             line += _pm(row["iops_per_w"], row["iops_per_w_interval"])
         lines.append(line)
-    broken = [f"{row['queue_depth']:g}" for row in answer["little"] or () if not row["holds"]]
-    if broken:
-        lines.append(f"N = X R fails at depth {', '.join(broken)}: rate and latency there cannot both be right")
+    for sign, meaning in (
+        (1, "rate and latency there cannot both be right"),
+        (-1, "slots stood empty between requests"),
+    ):
+        off = [row for row in answer["little"] or () if not row["holds"] and sign * row["deviation_pct"] > 0]
+        if off:
+            depths = ", ".join(dict.fromkeys(f"{row['queue_depth']:g}" for row in off))
+            lines.append(f"N = X R is {'above' if sign > 0 else 'below'} the depth at {depths}: {meaning}")
     return "\n".join(lines)
 
 
