@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from conftest import ROOT
 from iojoule.errors import ConfigError
 from iojoule.experiment.parse import loads
 from iojoule.experiment.plan import make_plan
@@ -21,6 +20,7 @@ from iojoule.workloads.fio.become import Imported, become, real_fio
 from iojoule.workloads.fio.jobfile import jobs_of, read_job_file
 from iojoule.workloads.fio.keys import ALIASES, NO_EFFECT, REFUSED, TAKEN
 
+ROOT = Path(__file__).parents[2]
 MIB, GIB = 1 << 20, 1 << 30
 
 
