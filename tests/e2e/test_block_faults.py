@@ -185,6 +185,8 @@ def test_the_errors_of_the_disk_below_reach_the_load_through_a_block_device(
 ) -> None:
     with Loops(tmp_path) as loops:
         block = loops.device(0, "--direct-io=on", backing=device.path)
+        # Requests the kernel joins on their way down fail together: each is to stand for itself.
+        Path("/sys/block", block.name, "queue/nomerges").write_text("2")
         device.faults(f"fail-read {AT} {AT + 1} {EIO}")
         summary, rows = load(tmp_path, block, READ)
     assert [(row["offset"], row["status"]) for row in rows if row["error"]] == [(AT, EIO)]
