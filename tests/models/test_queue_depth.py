@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iojoule.metrics import little
-from iojoule.models import amdahl, inverted, power, usl
+from iojoule.models import amdahl, inverted, laws, power, usl
+from iojoule.models.laws import Point
 
 
 def cases(golden: Path, name: str) -> list[dict[str, Any]]:
@@ -82,7 +83,7 @@ def test_exact_points_give_their_law_back(a: float, b: float, idle: float, delta
 
 
 def test_the_verb_predicts_and_says_what_was_measured(tmp_path: Path) -> None:
-    words = ["model", "queue-depth", "--predict", "64", "--json"]
+    words = ["model", "amdahl", "--predict", "64", "--json"]
     for pair in ("1=95", "2=160", "4=230", "8=300", "16=350", "32=398"):
         words += ["--point", pair]
     for pair in ("0=8.9", "1=9.6", "32=11.2"):
@@ -92,18 +93,42 @@ def test_the_verb_predicts_and_says_what_was_measured(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
-    assert answer["usl"]["clamped"]
-    last = answer["depths"][-1]
-    assert (last["q"], last["measured"]) == (64, False)
-    assert last["throughput_per_s"] == pytest.approx(412.1354256)
-    assert last["requests_per_j"] > answer["depths"][0]["requests_per_j"]
+    assert answer["usl"]["beta_held_at_0"]
+    last = answer["predictions"][-1]
+    assert (last["queue_depth"], last["measured_iops"]) == (64, None)
+    assert last["iops"] == pytest.approx(412.1354256)
+    assert last["iops_per_w"] > answer["predictions"][0]["iops_per_w"]
 
 
-@pytest.mark.parametrize("words", [["--point", "1=95"], ["--point", "one=95"], ["--point", "1=1", "--point", "2=2"]])
+TWO = ["--point", "1=100", "--point", "4=250"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--point", "1=95"],
+        ["--point", "one=95"],
+        ["--point", "1=1", "--point", "2=2"],
+        [*TWO, "--point", "0=1"],
+        [*TWO, "--watts", "1=9"],
+        [*TWO, "sweep.csv"],
+        ["sweep.csv", "--watts", "0=8", "--watts", "1=9"],
+    ],
+)
 def test_points_that_give_no_law_are_refused(tmp_path: Path, words: list[str]) -> None:
-    command = [sys.executable, "-m", "iojoule", "model", "queue-depth", *words]
+    command = [sys.executable, "-m", "iojoule", "model", "amdahl", *words]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr
+
+
+def test_watts_at_a_depth_without_a_rate_count_for_the_power_alone() -> None:
+    exact = [Point(q, 1000 / (2 + 8 / q)) for q in (1, 4)]
+    watts = [Point(q, 0, 30 + 6 * 2 / (2 + 8 / q)) for q in (2, 16)]
+    found = laws.fit([*exact, Point(0, 0, 30), *watts])
+    assert (found.law.a_ms, found.law.b_ms) == pytest.approx((2, 8))
+    assert found.power is not None
+    assert (found.power.idle_w, found.power.delta_w) == pytest.approx((30, 6))
 
 
 def test_a_rate_that_falls_from_the_first_request_on_has_no_peak() -> None:

@@ -20,7 +20,7 @@ VERBS = {
     "trace": "Block traces: info, convert, head, synth.",
     "sim": "Drives and arrays on the simulated clock: run, validate, sweep.",
     "weblog": "Access logs: info, prepare, synth.",
-    "model": "Laws that predict without simulating: sr-array, amdahl, queue-depth.",
+    "model": "Laws that predict without simulating: sr-array, amdahl.",
     "demo": "The main job on a synthetic day of web traffic.",
 }
 """Every verb and its line of help; the verb's module has its name and holds ``app``, a function or a Typer app."""

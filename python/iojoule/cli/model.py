@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from iojoule.cli.model_amdahl import amdahl
-from iojoule.cli.model_depth import queue_depth
 
 if TYPE_CHECKING:
     from iojoule.models.sr_array import Disk, Load, Prediction
@@ -35,7 +34,6 @@ class Round(StrEnum):
 
 
 app.command("amdahl")(amdahl)
-app.command("queue-depth")(queue_depth)
 
 
 @app.command("sr-array")

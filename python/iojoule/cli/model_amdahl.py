@@ -1,14 +1,13 @@
-"""``iojoule model amdahl``: the laws over queue depth through a table of measurements, with what they leave open."""
+"""``iojoule model amdahl``: the laws over queue depth through measured points, with what they leave open."""
 
 from __future__ import annotations
 
 import math
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-
-from iojoule.cli.model_depth import Weigh
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,13 +15,26 @@ if TYPE_CHECKING:
     from iojoule.models.laws import Laws, Point
 
 
+class Weigh(StrEnum):
+    """What the squared errors are weighed with."""
+
+    RELATIVE = "relative"
+    EQUAL = "equal"
+
+
 def amdahl(
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="CSV with queue_depth, iops and, if measured, watts and latency_ms; or a campaign's folder."
         ),
-    ],
+    ] = None,
+    point: Annotated[
+        list[str] | None, typer.Option(help="In place of FILE: DEPTH=IOPS measured (repeatable, two or more).")
+    ] = None,
+    watts: Annotated[
+        list[str] | None, typer.Option(help="With --point: DEPTH=WATTS measured; depth 0 is idle (repeatable).")
+    ] = None,
     predict: Annotated[list[float] | None, typer.Option(help="Depth to predict (repeatable).")] = None,
     weights: Annotated[
         Weigh, typer.Option(help="relative: errors are shares of what was measured; equal: shallow depths decide.")
@@ -35,16 +47,25 @@ def amdahl(
     stand there. Depth 0 with watts is idle. Of a campaign every series of its sweep is fitted.
 
     Examples:  iojoule model amdahl sweep.csv --predict 64 · iojoule model amdahl runs/20260101T120000Z_sweep_1a2b3c
+    ·  iojoule model amdahl --point 1=95 --point 4=230 --point 8=300 --point 32=398 --predict 64
     """
     from iojoule.cli import console
-    from iojoule.cli.model_points import read_points
+    from iojoule.cli.model_points import read_points, told_points
+    from iojoule.cli.model_text import text
     from iojoule.errors import ConfigError
     from iojoule.models import laws
 
+    if (file is None) == (not point) or (watts and file):
+        raise ConfigError("give a file or a campaign's folder, or else two --point or more", key="--point")
     if odd := [depth for depth in predict or () if not 0 < depth < math.inf]:
         raise ConfigError("a depth is a number above 0", key="--predict", value=odd[0])
+    campaign = file is not None and file.is_dir()
+    if file is None:
+        series = {"": told_points(point or (), watts or ())}
+    else:
+        series = campaign_series(file) if campaign else {"": read_points(file)}
     answers = []
-    for name, points in (campaign_series(file) if file.is_dir() else {"": read_points(file)}).items():
+    for name, points in series.items():
         try:
             found = laws.fit(points, weights.value)
         except ValueError as error:
@@ -54,7 +75,7 @@ def amdahl(
             continue
         answers.append(({"series": name} if name else {}) | document(found, points, predict or ()))
     if json:
-        console.document({"series": answers} if file.is_dir() else answers[0])
+        console.document({"series": answers} if campaign else answers[0])
         return
     for answer in answers:
         if answer.get("series"):
@@ -79,7 +100,7 @@ def campaign_series(folder: Path) -> dict[str, list[Point]]:
 def document(found: Laws, points: Sequence[Point], predict: Sequence[float]) -> dict[str, Any]:
     """The answer as one document. Intervals are of 95 %; an end that is null has no bound."""
     law = found.law
-    loaded = [one for one in points if one.queue_depth > 0]
+    loaded = [one for one in points if one.loaded]
     depths = sorted({one.queue_depth for one in loaded} | set(predict))
     latencies = [one for one in loaded if one.latency_ms]
     return {
@@ -204,58 +225,3 @@ def _inverted(points: Sequence[Point], depths: Sequence[float]) -> dict[str, Any
             {"queue_depth": q, "latency_ms": form.latency_ms(q), "iops": form.throughput_per_s(q)} for q in depths
         ],
     }
-
-
-def text(answer: dict[str, Any]) -> str:
-    """The answer for people."""
-    around = answer["intervals"]
-    lines = [
-        f"1/IOPS = a + b/Q: a = {answer['a_ms']:.4g}{_pm(answer['a_ms'], around['a_ms'])} ms, "
-        f"b = {answer['b_ms']:.4g}{_pm(answer['b_ms'], around['b_ms'])} ms",
-        f"at most {answer['x_max_iops']:.4g} IOPS{_range(around['x_max_iops'])}, knee at depth {answer['knee']:.3g}; "
-        f"fits to {answer['mape']:.2g} %"
-        + ("" if answer["leave_one_out"] is None else f", depths left out to {answer['leave_one_out']:.2g} %"),
-    ]
-    if answer["b_ms"] <= 0:
-        lines.append("b is not above 0: the rate does not grow with the depth, and the law says nothing of this device")
-    if (usl := answer["usl"]) is not None:
-        beta = "beta held at 0" if usl["beta_held_at_0"] else f"beta {usl['beta']:.3g}"
-        lines.append(f"scalability: gamma {usl['gamma_iops']:.4g} IOPS, alpha {usl['alpha']:.3g}, {beta}")
-    if (power := answer["power"]) is not None:
-        held = power["held_back_iops_per_w"]
-        lines.append(
-            f"P = {power['idle_w']:.4g} W + {power['delta_w']:.3g} W x IOPS/{answer['x_max_iops']:.4g}"
-            + ("" if held is None else f"; IOPS/W of depths left out to {held:.2g} %")
-        )
-    watts = power is not None
-    lines.append(
-        f"{'depth':>7}{'measured':>11}{'IOPS':>11}{'95 %':>22}{'latency ms':>13}"
-        + (f"{'W':>9}{'IOPS/W':>10}" if watts else "")
-    )
-    for row in answer["predictions"]:
-        measured = "–" if row["measured_iops"] is None else f"{row['measured_iops']:.1f}"
-        line = f"{row['queue_depth']:7g}{measured:>11}{row['iops']:11.1f}{_range(row['iops_interval']):>22}"
-        line += f"{row['latency_ms']:13.3f}"
-        if watts:
-            line += f"{row['watts']:9.2f}{row['iops_per_w']:10.3f}"
-            line += _pm(row["iops_per_w"], row["iops_per_w_interval"])
-        lines.append(line)
-    for sign, meaning in (
-        (1, "rate and latency there cannot both be right"),
-        (-1, "slots stood empty between requests"),
-    ):
-        off = [row for row in answer["little"] or () if not row["holds"] and sign * row["deviation_pct"] > 0]
-        if off:
-            depths = ", ".join(dict.fromkeys(f"{row['queue_depth']:g}" for row in off))
-            lines.append(f"N = X R is {'above' if sign > 0 else 'below'} the depth at {depths}: {meaning}")
-    return "\n".join(lines)
-
-
-def _pm(value: float, interval: list[float] | None) -> str:
-    return "" if interval is None else f" ± {interval[1] - value:.2g}"
-
-
-def _range(interval: tuple[float, float | None] | None) -> str:
-    if interval is None:
-        return ""
-    return f" ({interval[0]:.4g} to {'no bound' if interval[1] is None else f'{interval[1]:.4g}'})"

@@ -1,4 +1,4 @@
-"""Measured points over queue depth from a CSV file; what is wrong in it is said with its line."""
+"""Measured points over queue depth, from a CSV file or the command line; what is wrong is said with its place."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from iojoule.models.laws import Point
 
 COLUMNS = ("queue_depth", "iops", "watts", "latency_ms")
@@ -55,6 +57,41 @@ def read_points(file: Path) -> list[Point]:
     return points
 
 
+def told_points(rates: Sequence[str], watts: Sequence[str]) -> list[Point]:
+    """The points of ``DEPTH=IOPS`` and ``DEPTH=WATTS``. Watts may stand at depths without a rate; ConfigError with
+    the option and what was given."""
+    from iojoule.errors import ConfigError
+    from iojoule.models.laws import Point
+
+    points = [Point(depth, iops) for depth, iops in (_pair("--point", text) for text in rates)]
+    drawn = [_pair("--watts", text) for text in watts]
+    if odd := next((point for point in points if not (point.queue_depth and point.iops)), None):
+        raise ConfigError("depth and rate are above 0", key="--point", value=f"{odd.queue_depth:g}={odd.iops:g}")
+    if watts and len({depth for depth, _ in drawn}) < 2:
+        raise ConfigError("power over depth needs watts at two different depths; 0 is idle", key="--watts")
+    for depth, power in drawn:
+        here = (i for i, point in enumerate(points) if point.queue_depth == depth and point.watts is None)
+        at = next(here, None)
+        if at is None:
+            points.append(Point(depth, 0.0, power))
+        else:
+            points[at] = Point(depth, points[at].iops, power)
+    return points
+
+
+def _pair(key: str, text: str) -> tuple[float, float]:
+    from iojoule.errors import ConfigError
+
+    depth, _, value = text.partition("=")
+    try:
+        pair = float(depth), float(value)
+    except ValueError:
+        pair = math.nan, math.nan
+    if not all(_measurable(one) for one in pair):
+        raise ConfigError(f"{key} is DEPTH=VALUE, numbers from 0 to {MOST:g}, for example 32=398", key=key, value=text)
+    return pair
+
+
 def _separator(header: str) -> str:
     """What stands between the columns: a comma, or the semicolon or tab that spreadsheets also write."""
     return next((mark for mark in ",;\t" if mark in header), ",")
@@ -67,8 +104,12 @@ def _number(file: Path, line: int, name: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not (value == 0 or 1 / MOST <= value <= MOST):
+    if not _measurable(value):
         raise ConfigError(
             f"{name} is a number from 0 to {MOST:g}, not {text!r}", key=name, file=file, line=line, value=text
         )
     return value
+
+
+def _measurable(value: float) -> bool:
+    return value == 0 or 1 / MOST <= value <= MOST

@@ -14,12 +14,20 @@ from .usl import Usl
 
 @dataclass(frozen=True)
 class Point:
-    """One measurement: depth, completions per second, and what else was measured there. Depth 0 is idle: watts only."""
+    """One measurement: depth, completions per second, and what else was measured there. Depth 0 is idle: watts only.
+
+    ``iops`` is 0 where only watts were measured.
+    """
 
     queue_depth: float
     iops: float
     watts: float | None = None
     latency_ms: float | None = None
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it is a point of the law of the rate."""
+        return self.queue_depth > 0 and (self.iops != 0 or self.watts is None)
 
 
 @dataclass(frozen=True)
@@ -45,15 +53,16 @@ def fit(points: Sequence[Point], weights: Weights = "relative") -> Laws:
     Two points give Eqs. 4 and 5 of Issa and Kassem; more give least squares, in which repeats of a depth weigh as many
     times as there are.
     """
-    loaded = [one for one in points if one.queue_depth > 0]
+    loaded = [one for one in points if one.loaded]
     q, x = [one.queue_depth for one in loaded], [one.iops for one in loaded]
     two = len(loaded) == 2
     law = amdahl.two_point(q, x) if two else amdahl.least_squares(q, x, weights)
     scaling = usl.fit(q, x, weights) if len(set(q)) > 2 else None
-    measured = [(one.queue_depth, one.iops, one.watts) for one in points if one.watts is not None]
-    if len({depth for depth, _, _ in measured}) < 2:
+    drawing = [(one.queue_depth, one.watts) for one in points if one.watts is not None]
+    if len({depth for depth, _ in drawing}) < 2:
         return Laws(law, two, scaling, None)
-    depths, watts = [depth for depth, _, _ in measured], [w for _, _, w in measured]
-    drawn = power.fit(depths, watts, law)
-    held = power.held_back(depths, [rate for _, rate, _ in measured], watts, weights)
+    drawn = power.fit([depth for depth, _ in drawing], [watts for _, watts in drawing], law)
+    rows = [one for one in points if one.loaded or one.queue_depth == 0]
+    rates = [(one.queue_depth, one.iops, one.watts) for one in rows if one.watts is not None]
+    held = power.held_back([q for q, _, _ in rates], [x for _, x, _ in rates], [w for _, _, w in rates], weights)
     return Laws(law, two, scaling, drawn, tuple(held))
