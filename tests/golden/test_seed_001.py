@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from iojoule.metrics.block import LITTLE_TOLERANCE_PCT, efficiencies
+from iojoule.metrics.block import LITTLE_TOLERANCE_PCT
+from iojoule.metrics.efficiency import IOS, efficiencies
 from iojoule.metrics.little import audit
 from iojoule.metrics.metric import Estimate, Metric
 from iojoule.metrics.repeats import difference, estimate
@@ -23,7 +24,7 @@ def per_watt(row: dict[str, str]) -> tuple[float, float]:
     """IOPS/W and MiB/J of a row of tables 4 and 5, as a run of one second gives them."""
     iops, watts = float(row["iops"]), float(row["watts"])
     mib = iops * float(row["block_kib"]) / 1024
-    found = efficiencies(None, mib, int(iops), Metric("energy", watts * 1.0, "J", "system", 0.0))
+    found = efficiencies(IOS, int(iops), mib, Metric("energy", watts * 1.0, "J", "system", 0.0))
     values = {one.name: one.value for one in found}
     assert values["iops_per_w"] is not None and values["mb_per_j"] is not None and values["j_per_io"] is not None
     assert values["j_per_io"] * values["iops_per_w"] == pytest.approx(1)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from iojoule.metrics.block import efficiencies
-from iojoule.metrics.efficiency import PairEfficiency, pair_efficiency
+from iojoule.metrics.efficiency import IOS, PairEfficiency, efficiencies, pair_efficiency
 from iojoule.metrics.metric import Metric
 from iojoule.metrics.repeats import difference, estimate
 
@@ -130,7 +129,7 @@ def test_kilobytes_per_joule_of_the_data_server_are_binary(rows: Read, printed_a
             ("recomputed_decimal_kb_per_j", "ext3_throughput_mb_per_s", 1000),
         ):
             value = next(
-                one.value for one in efficiencies(None, float(row[column]), 1, energy) if one.name == "mb_per_j"
+                one.value for one in efficiencies(IOS, 1, float(row[column]), energy) if one.name == "mb_per_j"
             )
             assert value is not None
             found[name] = kilo * value

@@ -87,6 +87,14 @@ def test_a_run_says_what_was_served_and_at_what_energy() -> None:
     assert all(m.boundary == "ac_wall" for (name, scope), m in got.items() if scope)
 
 
+def test_where_nothing_succeeded_a_joule_bought_nothing_that_can_be_compared() -> None:
+    readings = reading_table([5.0] * 10 + [10.0] * 10 + [5.0])
+    got = by_name(run_metrics(request_table([{"at": 11, "error": "timeout"}]), readings, PHASES, [METER]))
+    assert got["energy", "system"].value == pytest.approx(100)
+    for name in ("requests_per_j", "mb_per_j", "j_per_request"):
+        assert (got[name, "system"].value, got[name, "system"].note) == (None, "no request succeeded")
+
+
 def test_only_the_requests_of_the_phase_count() -> None:
     rows = [{"at": 9, "phase": "warmup"}, {"at": 11}, {"at": 12}, {"at": 21, "phase": "cooldown"}]
     assert by_name(run_metrics(request_table(rows), None, PHASES, []))["requests", ""].value == 2

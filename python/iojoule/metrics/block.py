@@ -19,7 +19,7 @@ from .cell import Cell
 from .latency import ORIGINS, Ints, codes, column, percentiles, succeeded
 from .metric import Metric, Span
 from .rates import concurrency, was_issued
-from .uncertainty import combine, noise_of_mean
+from .uncertainty import noise_of_mean
 
 Mask = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int8]
@@ -143,32 +143,3 @@ def _processor(manifest: Mapping[str, Any]) -> Iterator[Metric]:
     if host.get("all_s"):
         share = 100 * float(host["busy_s"]) / float(host["all_s"])
         yield Metric("cpu_system", share, "%", note="all processors are 100 %; the whole host while measuring")
-
-
-def efficiencies(iops: Metric | None, megabytes: float, count: int, joules: Metric, ending: str = "") -> list[Metric]:
-    """IOPS/W, MB/J and J per I/O of one energy. `ending` names what is below it (`_above_idle`).
-
-    The budget is that of the energy and the scatter of the rate, both relative, in quadrature.
-    """
-    names = (("iops_per_w", "IOPS/W", float(count)), ("mb_per_j", "MB/J", megabytes), ("j_per_io", "J", 0.0))
-    reason = joules.note
-    if joules.value is not None and joules.value <= 0:
-        reason = f"the energy is {joules.value:.4g} J: a ratio to it has no meaning"
-    if joules.value is None or joules.value <= 0 or not count:
-        reason = reason if count else "no request succeeded"
-        return [Metric(n + ending, None, u, joules.scope, boundary=joules.boundary, note=reason) for n, u, _ in names]
-    energy = joules.value
-    relative = {source: part / energy for source, part in joules.budget.items()}
-    if iops is not None and iops.u is not None and iops.value:
-        relative["rate"] = iops.u / iops.value
-    found = []
-    for name, unit, amount in names:
-        value = energy / count if name == "j_per_io" else amount / energy
-        budget = {source: part * value for source, part in relative.items()}
-        found.append(
-            Metric(
-                name + ending, value, unit, joules.scope, combine(budget), budget=budget, boundary=joules.boundary,
-                note=joules.note,
-            )
-        )  # fmt: skip
-    return found

@@ -1,4 +1,4 @@
-"""What a joule bought: requests/J, MB/J, J/request. Counts are exact, so the uncertainty is that of the energy.
+"""What a joule bought: requests/J or IOPS/W, MB/J, and what one request cost.
 
 For one run a ratio of totals is `pooled`; means over repeats are formed in `repeats`.
 """
@@ -7,32 +7,49 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .energy import Energy
 from .metric import Metric
-from .uncertainty import ratio
+from .uncertainty import combine
 
 
-def efficiency(requests: int, megabytes: float, energy: Energy, scope: str) -> list[Metric]:
-    """requests_per_j, mb_per_j and j_per_request of one phase; None, with the reason, where there is no energy."""
-    names = (("requests_per_j", "1/J"), ("mb_per_j", "MB/J"), ("j_per_request", "J"))
-    if energy.joules is None:
-        return [Metric(name, None, unit, scope, boundary=energy.boundary, note=energy.note) for name, unit in names]
-    if energy.joules <= 0:
-        reason = f"the energy is {energy.joules:.4g} J: a ratio to it has no meaning"
-        return [Metric(name, None, unit, scope, boundary=energy.boundary, note=reason) for name, unit in names]
-    share = {source: u / energy.joules for source, u in energy.budget.items()}
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What the requests of a load are called, and so its efficiencies."""
+
+    per_joule: str
+    unit: str
+    joules_each: str
+
+
+REQUESTS = Served("requests_per_j", "1/J", "j_per_request")
+IOS = Served("iops_per_w", "IOPS/W", "j_per_io")
+
+
+def efficiencies(
+    served: Served, count: int, megabytes: float, joules: Metric, *, rate: Metric | None = None, ending: str = ""
+) -> list[Metric]:
+    """Count and megabytes per joule and joules per request of one energy. `ending` names what is below it
+    (`_above_idle`); without a value where there is no energy, or nothing succeeded.
+
+    The count is exact: the budget is that of the energy and, where given, the scatter of the `rate`, both relative, in
+    quadrature.
+    """
+    names = ((served.per_joule, served.unit), ("mb_per_j", "MB/J"), (served.joules_each, "J"))
+    scope, boundary, note = joules.scope, joules.boundary, joules.note
+    energy = joules.value
+    if energy is None or energy <= 0 or not count:
+        if not count:
+            note = "no request succeeded"
+        elif energy is not None:
+            note = f"the energy is {energy:.4g} J: a ratio to it has no meaning"
+        return [Metric(name + ending, None, unit, scope, boundary=boundary, note=note) for name, unit in names]
+    relative = {source: part / energy for source, part in joules.budget.items()}
+    if rate is not None and rate.u is not None and rate.value:
+        relative["rate"] = rate.u / rate.value
     found = []
-    for (name, unit), amount in zip(names, (float(requests), megabytes), strict=False):
-        value, u = ratio(amount, 0.0, energy.joules, energy.u)
-        budget = {source: part * value for source, part in share.items()}
-        found.append(Metric(name, value, unit, scope, u, budget=budget, boundary=energy.boundary, note=energy.note))
-    name, unit = names[2]
-    if requests:
-        value, u = energy.joules / requests, energy.u / requests
-        budget = {source: part / requests for source, part in energy.budget.items()}
-        found.append(Metric(name, value, unit, scope, u, budget=budget, boundary=energy.boundary, note=energy.note))
-    else:
-        found.append(Metric(name, None, unit, scope, boundary=energy.boundary, note="no request succeeded"))
+    for (name, unit), value in zip(names, (count / energy, megabytes / energy, energy / count), strict=True):
+        budget = {source: part * value for source, part in relative.items()}
+        u = combine(budget)
+        found.append(Metric(name + ending, value, unit, scope, u, budget=budget, boundary=boundary, note=note))
     return found
 
 

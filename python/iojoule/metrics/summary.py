@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .block import block_metrics, efficiencies
+from .block import block_metrics
 from .cell import Cell
 from .channels import Channel, Series, channels, scopes, series
-from .efficiency import efficiency
+from .efficiency import IOS, REQUESTS, efficiencies
 from .energy import Energy, above_idle, energies, total
 from .fidelity import fidelity
 from .idle import idle_spans, together
@@ -172,12 +172,12 @@ def energy_metrics(
         if scope not in ("system", "drives"):
             continue
         if iops is None:
-            found += efficiency(requests, megabytes, energy, scope)
+            found += efficiencies(REQUESTS, requests, megabytes, whole[0])
             continue
-        found += efficiencies(iops, megabytes, requests, whole[0])
+        found += efficiencies(IOS, requests, megabytes, whole[0], rate=iops)
         for net in above:
             if net.name == "energy_above_idle":
-                found += efficiencies(iops, megabytes, requests, net, "_above_idle")
+                found += efficiencies(IOS, requests, megabytes, net, rate=iops, ending="_above_idle")
     for channel in described:
         found += _of_energy(active[channel.name], f"channel:{channel.name}")
     return found
