@@ -112,6 +112,22 @@ def test_an_unknown_key_is_named_with_its_nearest_match_and_line(
 
 
 @pytest.mark.parametrize(
+    ("target", "load"),
+    [
+        ('kind = "null"', 'kind = "access_time"'),
+        ('kind = "file"\nsize = "1MiB"', 'kind = "fio"'),
+        ('kind = "http"\nserver = "builtin"', 'kind = "web_closed"\nfetches = 1'),
+    ],
+)
+def test_a_load_that_plans_no_times_has_no_limits_to_keep(target: str, load: str) -> None:
+    text = f'[[target]]\nname = "t"\n{target}\n\n[[workload]]\nname = "w"\n{load}\n'
+    assert plan(text).workloads["w"].model.limits.stretch > 1
+    with pytest.raises(ConfigError) as caught:
+        plan(text + "limits.stretch = 1.5\n")
+    assert caught.value.key == "workload.limits"
+
+
+@pytest.mark.parametrize(
     ("old", "new", "words"),
     [
         ("repeats = 2", "repeats = 0", "repeats"),

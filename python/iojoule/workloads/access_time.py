@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from iojoule.quantities import Seconds, Size
-from iojoule.workloads.base import STORAGE, Limits
+from iojoule.workloads.base import NO_PLAN, STORAGE, Limits
 from iojoule.workloads.block import Block
 from iojoule.workloads.block_run import run_block
 
@@ -26,6 +26,7 @@ class AccessTime(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     drives: ClassVar[frozenset[str]] = STORAGE
     writes: ClassVar[bool] = False
+    limits: ClassVar[Limits] = NO_PLAN
 
     name: str
     kind: Literal["access_time"]
@@ -36,7 +37,6 @@ class AccessTime(BaseModel):
     size: Size | None = Field(None, gt=0, description="Length of the region used; to the end if left out.")
     direct: bool = Field(True, description="O_DIRECT; false measures the page cache as well, which is warned of.")
     engine: Literal["io_uring", "threads"] = Field("io_uring", description="How the reads are handed to the kernel.")
-    limits: Limits = Field(default_factory=Limits, description="Only used by open loops; all workloads have it.")
 
     def prepare(self, folder: Path, seed: int) -> dict[str, Any]:
         return {}
@@ -45,7 +45,7 @@ class AccessTime(BaseModel):
         return None
 
     def run(self, target: Any, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
-        keys = {"requests", "duration", "ramp", "offset", "size", "direct", "engine", "limits"}
+        keys = {"requests", "duration", "ramp", "offset", "size", "direct", "engine"}
         reads = Block(
             name=self.name,
             kind="block",

@@ -36,6 +36,10 @@ class Limits(BaseModel):
         return {"stretch": self.stretch, "lateness_p99_ns": self.lateness_p99 * 1e9}
 
 
+NO_PLAN = Limits()
+"""Of loads without a plan they could be late against: no key of theirs, and nothing is judged by it."""
+
+
 class Workload(Protocol):
     """A workload's section of the experiment, ready to be run."""
 
@@ -47,6 +51,10 @@ class Workload(Protocol):
     @property
     def writes(self) -> bool:
         """Whether it changes what the target holds."""
+
+    @property
+    def limits(self) -> Limits:
+        """What a faithful run keeps to."""
 
     def prepare(self, folder: Path, seed: int) -> dict[str, Any]:
         """Make what every run of this workload needs under ``folder``, once; returns facts for the manifest.

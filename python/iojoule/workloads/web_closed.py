@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from iojoule.quantities import Seconds, Size
-from iojoule.workloads.base import Limits, text_of
+from iojoule.workloads.base import NO_PLAN, Limits, text_of
 
 if TYPE_CHECKING:
     from iojoule._native import Progress
@@ -23,6 +23,7 @@ class WebClosed(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     drives: ClassVar[frozenset[str]] = frozenset({"http"})
     writes: ClassVar[bool] = False
+    limits: ClassVar[Limits] = NO_PLAN
 
     name: str
     kind: Literal["web_closed"]
@@ -39,9 +40,6 @@ class WebClosed(BaseModel):
     threads: int = Field(1, ge=1, description="Engine threads.")
     ca: Path | None = Field(None, description="Certificate authority for https, in PEM.")
     insecure: bool = Field(False, description="Accept any certificate.")
-    limits: Limits = Field(
-        default_factory=Limits, description="Only used by replays; kept so that all workloads have it."
-    )
 
     @model_validator(mode="after")
     def _has_an_end(self) -> WebClosed:

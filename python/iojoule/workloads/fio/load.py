@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from iojoule.errors import ConfigError, RunFailed
 from iojoule.quantities import Rate, Seconds, Size
-from iojoule.workloads.base import STORAGE, Limits
+from iojoule.workloads.base import NO_PLAN, STORAGE, Limits
 from iojoule.workloads.fio import job as jobs
 from iojoule.workloads.fio.process import Ended, find_fio, run_fio
 
@@ -42,6 +42,7 @@ class Fio(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     drives: ClassVar[frozenset[str]] = STORAGE - {"null"}
+    limits: ClassVar[Limits] = NO_PLAN
 
     name: str
     kind: Literal["fio"]
@@ -68,7 +69,6 @@ class Fio(BaseModel):
     timeout: Seconds | None = Field(
         None, gt=0, description="fio is killed after this long; its own times and 30 s if left out."
     )
-    limits: Limits = Field(default_factory=Limits, description="Not used; kept so that all workloads have it.")
 
     @model_validator(mode="after")
     def _job_or_keys(self) -> Fio:
