@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from iojoule.meters import base
+from iojoule.meters import base, clock
 from iojoule.meters.base import Bare, Channel, Description, Fatal, NoRawLog, RawLog, Reading, Retry, read
 from iojoule.meters.config import MeterConfig
 from iojoule.meters.counter import EnergyCounter
@@ -167,7 +166,7 @@ class Hwmon(Bare):
                 readings += self._read(sensor)
             except Retry as error:
                 failures.append(error)
-                now_ns = time.monotonic_ns()
+                now_ns = clock.now_ns()
                 readings.append(read(sensor.channel, now_ns, now_ns, 0, math.nan, "invalid"))
         if len(failures) == len(self.sensors):
             raise failures[0]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from iojoule.meters import clock
 from iojoule.meters.base import Fatal, Reconnect, Retry
 
 #: The device behind the attribute is gone; look for it anew.
@@ -34,7 +34,7 @@ class Look:
 
 def look(path: Path, allow: str = "") -> Look:
     """Read ``path`` once. ``allow`` is the command that gives the right to read it, named in the error."""
-    before_ns = time.monotonic_ns()
+    before_ns = clock.now_ns()
     try:
         text = path.read_text(encoding="ascii", errors="replace")
     except OSError as error:
@@ -43,7 +43,7 @@ def look(path: Path, allow: str = "") -> Look:
         if error.errno in _GONE:
             raise Reconnect(f"{path} is gone: {error.strerror}") from error
         raise Retry(f"{path}: {error.strerror}") from error
-    return Look(text, before_ns, time.monotonic_ns())
+    return Look(text, before_ns, clock.now_ns())
 
 
 def number(path: Path, allow: str = "") -> tuple[int, Look]:

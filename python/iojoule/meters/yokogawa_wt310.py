@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from iojoule.meters import base
+from iojoule.meters import base, clock
 from iojoule.meters.base import Accuracy, Bare, Channel, Description, Fatal, NoRawLog, RawLog, Reading, Reconnect, read
 from iojoule.meters.config import MeterConfig
-from iojoule.meters.scpi import Dialogue, amount
+from iojoule.meters.dialogue import Dialogue, amount
 from iojoule.meters.visa import Link, VisaLink
 from iojoule.quantities import Seconds
 
@@ -139,7 +138,7 @@ class YokogawaWt310(Bare):
             for command in (":INTEG:MODE NORM", ":INTEG:TIM 1000,0,0", ":INTEG:STAR"):
                 self._dialogue.say(command)
             self._integrator("STAR")
-            self.integrating_since_ns = time.monotonic_ns()
+            self.integrating_since_ns = clock.now_ns()
 
     def _integrator(self, state: str) -> None:
         if not (answer := self._dialogue.ask(":INTEG:STAT?")).upper().startswith(state):
@@ -171,13 +170,13 @@ class YokogawaWt310(Bare):
 
     def _window(self, ask: str, count: int) -> tuple[list[float], int, int]:
         """Await the end of an update interval: the values, when it ended and the uncertainty of that."""
-        before_ns = time.monotonic_ns()
+        before_ns = clock.now_ns()
         self._dialogue.register(":STAT:EESR?")  # reading clears the register
-        round_trip_ns = time.monotonic_ns() - before_ns
+        round_trip_ns = clock.now_ns() - before_ns
         self._dialogue.say(":COMM:WAIT 1")
         values = self._dialogue.numbers(ask, count, 2 * self.config.interval + self.config.timeout)
         # The answer was on its way for between nothing and a round trip after the edge.
-        return values, time.monotonic_ns() - round_trip_ns // 2, int(round_trip_ns / math.sqrt(12))
+        return values, clock.now_ns() - round_trip_ns // 2, int(round_trip_ns / math.sqrt(12))
 
     def stop(self) -> dict[str, Any] | None:
         """The meter's own integral beside the sum of the readings; as mean powers too, since a gap has no readings."""
@@ -185,7 +184,7 @@ class YokogawaWt310(Bare):
         if self.config.integrate:
             self._dialogue.say(":INTEG:STOP")
             self._integrator("STOP")
-            integrated_s = (time.monotonic_ns() - self.integrating_since_ns) * 1e-9
+            integrated_s = (clock.now_ns() - self.integrating_since_ns) * 1e-9
             meter_j = self._window(f":NUM:NORM:VAL? {len(ITEMS)}", 1)[0][0] * 3600
             final = {"readings_j": self.sum_j, "covered_s": self.sum_s, "integrated_s": integrated_s}
             if self.sum_s and math.isfinite(meter_j):

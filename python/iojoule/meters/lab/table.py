@@ -1,0 +1,26 @@
+"""The fronts there are: one file and one line each. The name of a front is that of the driver that reads it, and more
+where one driver reads several."""
+
+from __future__ import annotations
+
+import importlib
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from iojoule.meters.lab.front import Front
+
+FRONTS = {
+    "yokogawa_wt310": "iojoule.meters.lab.yokogawa_wt310:Wt310Front",
+}
+
+
+def front_class(name: str) -> type[Front]:
+    """The front named ``name``; ValueError with the nearest name when there is none."""
+    if name not in FRONTS:
+        near = get_close_matches(name, FRONTS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"no front is named {name!r}{hint} (there are: {', '.join(FRONTS)})")
+    module, _, cls = FRONTS[name].partition(":")
+    found: type[Front] = getattr(importlib.import_module(module), cls)
+    return found
