@@ -9,16 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
-
 from iojoule.errors import ConfigError, HostError
 from iojoule.host.devices import file_system
 from iojoule.host.disk import under
 from iojoule.host.settings import in_force
-from iojoule.quantities import Size
 from iojoule.targets.base import Opening
 from iojoule.targets.guard import file_for_writing
-from iojoule.targets.keys import Fill, StorageKeys
+from iojoule.targets.keys import FileKeys
 from iojoule.targets.made import is_ours, made_file, workshop
 from iojoule.targets.storage import Storage
 
@@ -26,20 +23,10 @@ _IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 _OWN_BLOCK = 4096  # what O_DIRECT is aligned to where no device tells
 
 
-class FileTarget(StorageKeys):
+class FileTarget(FileKeys):
     """``[[target]]`` with ``kind = "file"``."""
 
     kind: Literal["file"] = "file"
-    path: Path | None = Field(None, description="The file; one in the campaign folder if left out.")
-    size: Size | None = Field(None, gt=0, description="Size it is made with where it is not there.")
-    fill: Fill = Field("random", description="What it is made of; sparse has no blocks: reads of it do no I/O.")
-    keep: bool = Field(False, description="Keep what was made when the campaign ends.")
-
-    @model_validator(mode="after")
-    def _path_or_size(self) -> FileTarget:
-        if self.path is None and self.size is None:
-            raise ValueError("give the 'path' of a file that is there, or the 'size' of one to be made")
-        return self
 
 
 @contextmanager
@@ -68,8 +55,8 @@ def open_file(config: FileTarget, opening: Opening) -> Iterator[Storage]:
         )
 
 
-def ready_file(config: Any, opening: Opening, folder: Path) -> Path:
-    """The file of a target that has ``path``, ``size``, ``fill`` and ``keep``: as it is there, or made."""
+def ready_file(config: FileKeys, opening: Opening, folder: Path) -> Path:
+    """The file of a target: as it is there, or made."""
     # What is purged has holes afterwards: nobody else is to read them.
     purged = "" if config.purge == "never" else "-purged"
     path = config.path or folder / f"{config.size}-{config.fill}{purged}.img"

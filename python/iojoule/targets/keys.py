@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from pathlib import Path
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from iojoule.quantities import Size
 from iojoule.targets.precondition import Precondition
@@ -28,6 +29,24 @@ class StorageKeys(BaseModel):
     drop_caches: bool = Field(
         True, description="Write back and drop the kernel's caches before each step; all of them where root."
     )
+
+
+class FileKeys(StorageKeys):
+    """Every ``[[target]]`` on a file of ours or the user's."""
+
+    kind: str
+    path: Path | None = Field(
+        None, description="The file, or that below the loop device; one in the campaign folder if left out."
+    )
+    size: Size | None = Field(None, gt=0, description="Size the file is made with where it is not there.")
+    fill: Fill = Field("random", description="What it is made of; sparse has no blocks: reads of it do no I/O.")
+    keep: bool = Field(False, description="Keep the file when the campaign ends, where it was made.")
+
+    @model_validator(mode="after")
+    def _path_or_size(self) -> Self:
+        if self.path is None and self.size is None:
+            raise ValueError("give the 'path' of a file that is there, or the 'size' of one to be made")
+        return self
 
 
 class DiskKeys(StorageKeys):

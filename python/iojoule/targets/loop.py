@@ -17,31 +17,24 @@ from iojoule.host.loop import attach
 from iojoule.host.restore import undo
 from iojoule.host.settings import in_force
 from iojoule.host.usage import file_uses
-from iojoule.quantities import Size
 from iojoule.targets.base import Opening
 from iojoule.targets.block_device import set_for_the_step
 from iojoule.targets.file import hole_warnings, ready_file, surroundings
 from iojoule.targets.guard import device_for_writing, file_for_writing, refuse
-from iojoule.targets.keys import DiskKeys, Fill
+from iojoule.targets.keys import DiskKeys, FileKeys
 from iojoule.targets.made import is_ours, workshop
 from iojoule.targets.storage import Storage
 
 
-class LoopTarget(DiskKeys):
+class LoopTarget(DiskKeys, FileKeys):
     """``[[target]]`` with ``kind = "loop"``."""
 
     kind: Literal["loop"] = "loop"
-    path: Path | None = Field(None, description="The file below; one in the campaign folder if left out.")
-    size: Size | None = Field(None, gt=0, description="Size the file is made with where it is not there.")
-    fill: Fill = Field("random", description="What it is made of; sparse has no blocks: reads of it do no I/O.")
-    keep: bool = Field(False, description="Keep the file when the campaign ends, where it was made.")
     direct_io: bool = Field(False, description="The loop device reads and writes its file past the page cache.")
     sector_size: Literal[512, 4096] = Field(512, description="Logical block of the device, in bytes.")
 
     @model_validator(mode="after")
-    def _path_or_size(self) -> LoopTarget:
-        if self.path is None and self.size is None:
-            raise ValueError("give the 'path' of a file that is there, or the 'size' of one to be made")
+    def _whole_sectors(self) -> LoopTarget:
         if self.size is not None and self.size % self.sector_size:
             raise ValueError(f"'size' is no multiple of the sector, {self.sector_size} bytes")
         return self

@@ -65,8 +65,3 @@ class Workload(Protocol):
 
     def run(self, target: Any, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
         """Drive the running target and record under ``run``; returns the engine's summary."""
-
-
-def text_of(path: Path | None) -> str | None:
-    """A path as the engine takes it."""
-    return None if path is None else str(path)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from iojoule.quantities import Rate, Seconds, Size
 from iojoule.workloads import steadiness
-from iojoule.workloads.base import STORAGE, Limits
+from iojoule.workloads.base import Limits
+from iojoule.workloads.keys import EngineKeys
 from iojoule.workloads.steadiness import SteadyState
 from iojoule.workloads.verification import Verify
 
@@ -53,13 +54,9 @@ class SizeShare(BaseModel):
     weight: float = Field(1.0, gt=0, description="How often, against the weights of the others.")
 
 
-class Block(BaseModel):
+class Block(EngineKeys):
     """``[[workload]]`` with ``kind = "block"``."""
 
-    model_config = _FROZEN
-    drives: ClassVar[frozenset[str]] = STORAGE
-
-    name: str
     kind: Literal["block"]
     pattern: Literal["random", "sequential", "zipf", "pareto", "hot_band", "strided"] = Field(
         "random", description="Where the requests go: random is uniform, sequential starts each job at its own share."
@@ -98,14 +95,6 @@ class Block(BaseModel):
     )
     offset: Size = Field(0, description="Where the region used begins.")
     size: Size | None = Field(None, gt=0, description="Length of the region used; to the end if left out.")
-    direct: bool = Field(True, description="O_DIRECT: past the page cache. What was in force is recorded.")
-    engine: Literal["io_uring", "threads"] = Field(
-        "io_uring", description="Where the kernel denies io_uring, threads take over, which is warned of and recorded."
-    )
-    waiting: Literal["sleep", "hybrid", "spin"] = Field(
-        "hybrid",
-        description="How a deadline is waited for: sleep is cheapest, spin the most exact, hybrid spins the end.",
-    )
     ramp: Seconds = Field(0.0, description="Load before anything is measured; recorded as phase warmup.")
     duration: Seconds | None = Field(
         None,
@@ -115,7 +104,6 @@ class Block(BaseModel):
     requests: int | None = Field(
         None, ge=1, lt=1 << 63, description="Measured requests over all jobs; what comes first ends it."
     )
-    drain: Seconds = Field(30.0, description="How long answers are awaited at the end; then they are client_stop.")
     fsync: int | None = Field(None, ge=1, description="fsync after every so many writes of a job.")
     fdatasync: int | None = Field(None, ge=1, description="fdatasync after every so many writes of a job.")
     compression: float = Field(1.0, ge=1, le=50, description="Original over compressed size of what is written.")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from iojoule.quantities import Seconds
-from iojoule.workloads.base import STORAGE, Limits
+from iojoule.workloads.base import Limits
 from iojoule.workloads.block_trace import canonical, played_span_s
+from iojoule.workloads.keys import EngineKeys, nanoseconds
 from iojoule.workloads.native import block_load
 
 if TYPE_CHECKING:
@@ -21,13 +22,9 @@ def _limits() -> Limits:
     return Limits(stretch=1.001, lateness_p99=0.001)
 
 
-class BlockReplay(BaseModel):
+class BlockReplay(EngineKeys):
     """``[[workload]]`` with ``kind = "block_replay"``."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    drives: ClassVar[frozenset[str]] = STORAGE
-
-    name: str
     kind: Literal["block_replay"]
     trace: list[Path] = Field(
         min_length=1, description="A block trace in any format of `iojoule trace`; several are merged by time."
@@ -69,15 +66,6 @@ class BlockReplay(BaseModel):
     until: Seconds | None = Field(None, gt=0, description="Leave out what the trace has from this time of its own on.")
     max_requests: int | None = Field(None, ge=1, description="End after this many requests.")
     warmup: Seconds = Field(0.0, description="Span at the start that is played but reported apart.")
-    direct: bool = Field(True, description="O_DIRECT: past the page cache. What was in force is recorded.")
-    engine: Literal["io_uring", "threads"] = Field(
-        "io_uring", description="Where the kernel denies io_uring, threads take over, which is warned of and recorded."
-    )
-    waiting: Literal["sleep", "hybrid", "spin"] = Field(
-        "hybrid",
-        description="How a deadline is waited for: sleep is cheapest, spin the most exact, hybrid spins the end.",
-    )
-    drain: Seconds = Field(30.0, description="How long answers are awaited at the end; then they are client_stop.")
     limits: Limits = Field(default_factory=_limits, description="What a faithful replay keeps to.")
 
     @field_validator("trace", mode="before")
@@ -111,15 +99,13 @@ class BlockReplay(BaseModel):
         return played_span_s(Path(prepared["trace"]), self.until, self.max_requests) / self.speedup
 
     def run(self, target: Any, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
-        config = {
-            "run": str(run),
-            "target": target.native(direct=self.direct, writable=self.writes),
+        config = self.native(target, run, seed, writes=self.writes, warmup_s=self.warmup) | {
             "work": {
                 "kind": "replay",
                 "trace": prepared["trace"],
                 "devices": self.devices,
                 "speedup": self.speedup,
-                "fit_ns": _ns(self.fit),
+                "fit_ns": nanoseconds(self.fit),
                 "keep": self.keep,
                 "as_fast_as_possible": self.as_fast_as_possible,
                 "outstanding": self.outstanding,
@@ -127,19 +113,10 @@ class BlockReplay(BaseModel):
                 "remap": self.remap,
                 "align": self.align,
                 "writes": self.writes,
-                "until_ns": _ns(self.until),
+                "until_ns": nanoseconds(self.until),
                 "max_requests": self.max_requests,
-            },
-            "engine": self.engine,
-            "waiting": self.waiting,
-            "warmup_ns": _ns(self.warmup),
-            "drain_ns": _ns(self.drain),
-            "seed": seed,
+            }
         }
         summary = block_load(config, progress)
         summary["warnings"] = [*prepared.get("warnings", []), *summary.get("warnings", [])]
         return summary
-
-
-def _ns(seconds: float | None) -> int | None:
-    return None if seconds is None else round(seconds * 1e9)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from iojoule.errors import ConfigError
 from iojoule.quantities import spelled_size
 from iojoule.workloads import steadiness
+from iojoule.workloads.keys import nanoseconds
 from iojoule.workloads.native import block_load
 from iojoule.workloads.verification import Verify, begin, file_bytes, first_place, read_back, stamps_in
 
@@ -40,9 +41,7 @@ def run_block(load: Block, target: Storage, run: Path, progress: Progress, seed:
 
 def configuration(load: Block, target: Storage, run: Path, seed: int) -> dict[str, Any]:
     """The load as the native engine takes it."""
-    config: dict[str, Any] = {
-        "run": str(run),
-        "target": target.native(direct=load.direct, writable=load.writes),
+    config: dict[str, Any] = load.native(target, run, seed, writes=load.writes, warmup_s=load.ramp) | {
         "work": {
             "kind": "synthetic",
             "pattern": _pattern(load),
@@ -55,14 +54,9 @@ def configuration(load: Block, target: Storage, run: Path, seed: int) -> dict[st
             "region": {"offset": load.offset, "bytes": load.size},
             "flush": _flush(load),
         },
-        "engine": load.engine,
-        "waiting": load.waiting,
-        "warmup_ns": _ns(load.ramp),
         "measure_when_told": load.steady_state is not None,
-        "duration_ns": None if load.duration is None else _ns(load.duration),
+        "duration_ns": nanoseconds(load.duration),
         "requests": load.requests,
-        "drain_ns": _ns(load.drain),
-        "seed": seed,
         "content": {"compression": load.compression, "deduplication": load.deduplication},
     }
     if isinstance(load.verify, Verify):
@@ -179,7 +173,3 @@ def _arrivals(load: Block) -> dict[str, Any]:
 def _flush(load: Block) -> dict[str, Any] | None:
     every = load.fsync or load.fdatasync
     return None if every is None else {"every": every, "data_only": load.fdatasync is not None}
-
-
-def _ns(seconds: float) -> int:
-    return round(seconds * 1e9)

@@ -8,24 +8,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from iojoule.quantities import Seconds, Size
-from iojoule.workloads.base import NO_PLAN, Limits, text_of
+from iojoule.workloads.base import NO_PLAN, Limits
+from iojoule.workloads.keys import ClientKeys, nanoseconds
 
 if TYPE_CHECKING:
     from iojoule._native import Progress
 
 
-class WebClosed(BaseModel):
+class WebClosed(ClientKeys):
     """``[[workload]]`` with ``kind = "web_closed"``."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    drives: ClassVar[frozenset[str]] = frozenset({"http"})
-    writes: ClassVar[bool] = False
     limits: ClassVar[Limits] = NO_PLAN
 
-    name: str
     kind: Literal["web_closed"]
     objects: Path | None = Field(None, description="Objects table of a prepared log; otherwise files and file_size.")
     files: int = Field(1000, ge=1, description="How many files are made where no objects table is given.")
@@ -36,10 +33,6 @@ class WebClosed(BaseModel):
     warmup: Seconds = Field(0.0, description="Time at the start that is reported apart.")
     keepalive: bool = Field(True, description="Keep connections open between fetches.")
     order: Literal["random", "sequential"] = Field("random", description="Order of the objects (seeded).")
-    timeout: Seconds = Field(30.0, gt=0, description="A request that takes longer is recorded as timeout.")
-    threads: int = Field(1, ge=1, description="Engine threads.")
-    ca: Path | None = Field(None, description="Certificate authority for https, in PEM.")
-    insecure: bool = Field(False, description="Accept any certificate.")
 
     @model_validator(mode="after")
     def _has_an_end(self) -> WebClosed:
@@ -61,20 +54,14 @@ class WebClosed(BaseModel):
     def run(self, target: Any, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
         from iojoule import _native
 
-        config = {
-            "url": target.url,
+        config = self.native(target, run, warmup_s=self.warmup) | {
             "objects": prepared["objects"],
             "connections": self.connections,
             "fetches": self.fetches,
-            "duration_ns": None if self.duration is None else round(self.duration * 1e9),
-            "warmup_ns": round(self.warmup * 1e9),
+            "duration_ns": nanoseconds(self.duration),
             "keepalive": self.keepalive,
             "order": self.order,
             "seed": seed,
-            "timeout_ns": round(self.timeout * 1e9),
-            "threads": self.threads,
-            "tls": {"ca": text_of(self.ca or target.certificate), "insecure": self.insecure},
-            "run": str(run),
         }
         summary: dict[str, Any] = json.loads(_native.http_closed(json.dumps(config), progress))
         return summary

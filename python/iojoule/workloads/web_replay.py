@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from iojoule.errors import ConfigError
 from iojoule.quantities import Seconds
-from iojoule.workloads.base import Limits, text_of
+from iojoule.workloads.base import Limits
+from iojoule.workloads.keys import WAITING, ClientKeys, Waiting, nanoseconds
 
 if TYPE_CHECKING:
     from iojoule._native import Progress
@@ -32,14 +33,9 @@ class Prepare(BaseModel):
     )
 
 
-class WebReplay(BaseModel):
+class WebReplay(ClientKeys):
     """``[[workload]]`` with ``kind = "web_replay"``."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    drives: ClassVar[frozenset[str]] = frozenset({"http"})
-    writes: ClassVar[bool] = False
-
-    name: str
     kind: Literal["web_replay"]
     log: list[Path] = Field(default_factory=list, description="Access logs, read as one; plain or compressed.")
     replay: Path | None = Field(None, description="A replay table made by `iojoule weblog prepare`, instead of log.")
@@ -57,16 +53,9 @@ class WebReplay(BaseModel):
     connection_mode: Literal["per_request", "per_client", "pool"] = Field(
         "per_request", description="per_request opens one each; per_client keeps one alive per client; pool shares all."
     )
-    waiting: Literal["sleep", "hybrid", "spin"] = Field(
-        "hybrid",
-        description="How a deadline is waited for: sleep is cheapest, spin the most exact, hybrid spins the end.",
-    )
-    timeout: Seconds = Field(30.0, gt=0, description="A request that takes longer is recorded as timeout.")
+    waiting: Waiting = Field("hybrid", description=WAITING)
     drain: Seconds = Field(30.0, description="How long answers are awaited after the last request; then client_stop.")
-    threads: int = Field(1, ge=1, description="Engine threads.")
     host: str | None = Field(None, description="Host header, where it differs from the URL's.")
-    ca: Path | None = Field(None, description="Certificate authority for https, in PEM.")
-    insecure: bool = Field(False, description="Accept any certificate.")
     limits: Limits = Field(default_factory=Limits, description="What a faithful replay keeps to.")
 
     @model_validator(mode="after")
@@ -112,23 +101,16 @@ class WebReplay(BaseModel):
     def run(self, target: Any, run: Path, prepared: Mapping[str, Any], progress: Progress, seed: int) -> dict[str, Any]:
         from iojoule import _native
 
-        speedup = prepared["speedup"]
-        config = {
+        config = self.native(target, run, warmup_s=self.warmup) | {
             "replay": prepared["replay"],
-            "url": target.url,
-            "speedup": speedup,
-            "warmup_ns": round(self.warmup * 1e9),
-            "cooldown_ns": round(self.cooldown * 1e9),
+            "speedup": prepared["speedup"],
+            "cooldown_ns": nanoseconds(self.cooldown),
             "connections": self.connections,
             "at_cap": self.at_cap,
             "connection_mode": self.connection_mode,
             "waiting": self.waiting,
-            "timeout_ns": round(self.timeout * 1e9),
-            "drain_ns": round(self.drain * 1e9),
-            "threads": self.threads,
+            "drain_ns": nanoseconds(self.drain),
             "host": self.host,
-            "tls": {"ca": text_of(self.ca or target.certificate), "insecure": self.insecure},
-            "run": str(run),
         }
         summary: dict[str, Any] = json.loads(_native.http_replay(json.dumps(config), progress))
         return summary
