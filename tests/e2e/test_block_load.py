@@ -122,13 +122,31 @@ def test_what_is_loaded_is_described_with_how_it_was_reached(tmp_path: Path) -> 
     [
         ('size = "1GiB"', ["workload.size", "16777216"]),
         ("block_size = 1000", ["block_size", "1000"]),
-        ("queue_depth = 32767\njobs = 1024\nblock_size = '1MiB'", ["queue_depth"]),
     ],
 )
-def test_what_does_not_fit_the_target_is_named_and_nothing_is_done(
+def test_what_does_not_fit_a_stated_size_is_named_before_anything_is_made(
     tmp_path: Path, workload: str, words: list[str]
 ) -> None:
     bench = BlockBench.make(tmp_path, FILE, workload)
+    done = bench.call("run", "block.toml", "--yes", "--json")
+    assert done.returncode == 2
+    assert not bench.campaigns
+    assert all(word in done.stdout for word in words)
+
+
+@pytest.mark.parametrize(
+    ("size", "workload", "words"),
+    [
+        ("", 'size = "1GiB"', ["workload.size", "16777216"]),
+        ('size = "16MiB"', "queue_depth = 32767\njobs = 1024\nblock_size = '1MiB'", ["queue_depth"]),
+    ],
+)
+def test_what_does_not_fit_the_target_is_named_and_nothing_is_done(
+    tmp_path: Path, size: str, workload: str, words: list[str]
+) -> None:
+    path = tmp_path / "there.img"
+    path.write_bytes(bytes(16 << 20))
+    bench = BlockBench.make(tmp_path, f'kind = "file"\npath = "{path}"\n{size}', workload)
     done = bench.run()
     assert done.returncode == 4
     run = bench.only_run()

@@ -26,11 +26,13 @@ MOST_STEPS = 100_000
 
 @dataclass(frozen=True)
 class Variant:
-    """One section with every swept key at one value; ``parameters`` are those keys and values."""
+    """One section with every swept key at one value; ``parameters`` are those keys and values, ``index`` tells the
+    section among those of its name."""
 
     name: str
     model: Any
     parameters: dict[str, Any]
+    index: int
 
 
 @dataclass(frozen=True)
@@ -120,15 +122,26 @@ def make_plan(source: Source) -> Plan:
         if section in KINDS and not source.raw[section]:
             raise source.error(f"an experiment needs at least one [[{section}]]", section, 0, None) from error
         raise config_error(error, source, section, 0, ()) from error
-    for index, (target, workload) in enumerate(itertools.product(targets, workloads)):
+    for target, workload in itertools.product(targets, workloads):
         if target.model.kind not in workload.model.drives:
             allowed = ", ".join(sorted(workload.model.drives))
             reason = f"{workload.name} ({workload.model.kind}) drives {allowed}; {target.name} is {target.model.kind}"
-            raise source.error(reason, "workload", index % len(workloads), "kind", value=workload.model.kind)
+            raise source.error(reason, "workload", workload.index, "kind", value=workload.model.kind)
+        _refuse_what_does_not_fit(source, target.model, workload)
     if len(targets) * len(workloads) * header.repeats > MOST_STEPS:
         raise source.error(f"the experiment has more than {MOST_STEPS:,} steps", "experiment", 0, "repeats")
     by_name = {v.name: v for v in targets}, {v.name: v for v in workloads}
     return Plan(source, experiment, *by_name, _steps(header, targets, workloads))
+
+
+def _refuse_what_does_not_fit(source: Source, target: Any, workload: Variant) -> None:
+    """Where the target's section says how large it is, what reaches beyond it need not wait for its step."""
+    place, refuse_on = getattr(target, "place", None), getattr(workload.model, "refuse_on", None)
+    if place is not None and refuse_on is not None:
+        try:
+            refuse_on(place)
+        except ConfigError as error:
+            raise _placed(error, source, "workload", workload.index) from error
 
 
 def _steps(header: Header, targets: Sequence[Variant], workloads: Sequence[Variant]) -> list[Step]:
@@ -192,7 +205,7 @@ def _variants(source: Source, section: str) -> Iterator[Variant]:
             entry = _with(raw, chosen)
             entry["name"] = "-".join([name, *(_spelled(model, key, value) for key, value in parameters.items())])
             try:
-                yield Variant(entry["name"], model.model_validate(entry), parameters)
+                yield Variant(entry["name"], model.model_validate(entry), parameters, index)
             except ValidationError as error:
                 raise config_error(error, source, section, index, _keys(model)) from error
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from iojoule.quantities import Size
 from iojoule.targets.precondition import Precondition
+from iojoule.targets.storage import Place
 
 Fill = Literal["random", "zero", "sparse"]
 
@@ -41,6 +42,11 @@ class FileKeys(StorageKeys):
     size: Size | None = Field(None, gt=0, description="Size the file is made with where it is not there.")
     fill: Fill = Field("random", description="What it is made of; sparse has no blocks: reads of it do no I/O.")
     keep: bool = Field(False, description="Keep the file when the campaign ends, where it was made.")
+
+    @property
+    def place(self) -> Place:
+        """What is known of it before it is open."""
+        return Place(self.name, self.size, 512)
 
     @model_validator(mode="after")
     def _path_or_size(self) -> Self:

@@ -23,7 +23,7 @@ from iojoule.targets.file import hole_warnings, ready_file, surroundings
 from iojoule.targets.guard import device_for_writing, file_for_writing, refuse
 from iojoule.targets.keys import DiskKeys, FileKeys
 from iojoule.targets.made import is_ours, workshop
-from iojoule.targets.storage import Storage
+from iojoule.targets.storage import Place, Storage
 
 
 class LoopTarget(DiskKeys, FileKeys):
@@ -32,6 +32,10 @@ class LoopTarget(DiskKeys, FileKeys):
     kind: Literal["loop"] = "loop"
     direct_io: bool = Field(False, description="The loop device reads and writes its file past the page cache.")
     sector_size: Literal[512, 4096] = Field(512, description="Logical block of the device, in bytes.")
+
+    @property
+    def place(self) -> Place:
+        return Place(self.name, self.size, self.sector_size)
 
     @model_validator(mode="after")
     def _whole_sectors(self) -> LoopTarget:

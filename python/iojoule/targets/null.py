@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from iojoule.quantities import Size
 from iojoule.targets.base import Opening
-from iojoule.targets.storage import Storage
+from iojoule.targets.storage import Place, Storage
 
 
 class NullTarget(BaseModel):
@@ -21,6 +21,11 @@ class NullTarget(BaseModel):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="Name in tables, pictures and folders.")
     kind: Literal["null"] = "null"
     size: Size = Field(1 << 30, ge=512, description="Size it pretends to have.")
+
+    @property
+    def place(self) -> Place:
+        """What requests must fit; nothing is aligned."""
+        return Place(self.name, self.size, 1)
 
 
 @contextmanager

@@ -14,6 +14,16 @@ _LOOKED_AT = 16
 """Files of a directory whose being there is looked at ten times a second: all of a million would be a load."""
 
 
+@dataclass(frozen=True)
+class Place:
+    """What requests must fit: ``size_bytes`` is None where only the open target knows; direct ones are of whole
+    ``block_bytes``, at the least."""
+
+    name: str
+    size_bytes: int | None
+    block_bytes: int
+
+
 @dataclass
 class Storage:
     """Open storage. ``paths`` are what is driven, in order; none on the null target. ``settings`` are what was found in
@@ -36,6 +46,10 @@ class Storage:
     drop_caches: bool = False
     shared: Path | None = None
     pid: int | None = None
+
+    @property
+    def place(self) -> Place:
+        return Place(self.name, self.size_bytes, self.logical_block_bytes if self.paths else 1)
 
     def alive(self) -> bool:
         return all(_there(path) for path in self.paths[:_LOOKED_AT])

@@ -15,9 +15,13 @@ from iojoule.quantities import Seconds, Size
 from iojoule.workloads.base import NO_PLAN, STORAGE, Limits
 from iojoule.workloads.block import Block
 from iojoule.workloads.block_run import run_block
+from iojoule.workloads.fit import refuse_what_does_not_fit
 
 if TYPE_CHECKING:
     from iojoule._native import Progress
+    from iojoule.targets.storage import Place
+
+LEAST_SECTOR = 512
 
 
 class AccessTime(BaseModel):
@@ -37,6 +41,11 @@ class AccessTime(BaseModel):
     size: Size | None = Field(None, gt=0, description="Length of the region used; to the end if left out.")
     direct: bool = Field(True, description="O_DIRECT; false measures the page cache as well, which is warned of.")
     engine: Literal["io_uring", "threads"] = Field("io_uring", description="How the reads are handed to the kernel.")
+
+    def refuse_on(self, place: Place) -> None:
+        """ConfigError where its reads do not lie on the target."""
+        sector = max(place.block_bytes, LEAST_SECTOR)
+        refuse_what_does_not_fit(place, [sector], offset=self.offset, size=self.size, stride=None, direct=self.direct)
 
     def prepare(self, folder: Path, seed: int) -> dict[str, Any]:
         return {}

@@ -21,6 +21,7 @@ from iojoule.workloads.verification import Verify
 
 if TYPE_CHECKING:
     from iojoule._native import Progress
+    from iojoule.targets.storage import Place
 
 OPEN_LOOP_DEPTH = 128
 """Outstanding requests of an open loop where nothing is said: a cap, which a sound device does not reach."""
@@ -175,6 +176,14 @@ class Block(EngineKeys):
     @property
     def all_sizes(self) -> list[int]:
         return [share.bytes for share in self.sizes] or [self.block_size]
+
+    def refuse_on(self, place: Place) -> None:
+        """ConfigError where its requests do not lie on the target."""
+        from iojoule.workloads.fit import refuse_what_does_not_fit
+
+        refuse_what_does_not_fit(
+            place, self.all_sizes, offset=self.offset, size=self.size, stride=self.stride, direct=self.direct
+        )
 
     @classmethod
     def spelled(cls, key: str, value: Any) -> str | None:

@@ -67,31 +67,7 @@ def configuration(load: Block, target: Storage, run: Path, seed: int) -> dict[st
 
 def refuse_what_cannot_be(load: Block, target: Storage) -> None:
     """ConfigError where the load does not fit the target; only an open target knows."""
-    block = target.logical_block_bytes
-    unit = block if load.direct and target.paths else 1
-    places = {"offset": load.offset, "size": load.size or 0, "stride": load.stride or 0}
-    for key, value in [*(("block_size", size) for size in load.all_sizes), *places.items()]:
-        if value % unit:
-            raise ConfigError(
-                f"{key}: {value} B is no multiple of the logical block of {target.name}, which direct access needs",
-                key=f"workload.{key}",
-                value=value,
-                allowed=f"multiples of {block} B, or direct = false",
-            )
-    end = target.size_bytes if load.size is None else load.offset + load.size
-    if end > target.size_bytes or load.offset >= target.size_bytes:
-        raise ConfigError(
-            f"offset + size reaches {end if load.size else load.offset} B, behind the end of {target.name}",
-            key="workload.size" if load.size else "workload.offset",
-            value=load.size or load.offset,
-            allowed=f"up to {target.size_bytes} B",
-        )
-    if (largest := max(load.all_sizes)) > end - load.offset:
-        raise ConfigError(
-            f"block_size: a request of {largest} B is larger than the region of {end - load.offset} B on {target.name}",
-            key="workload.block_size",
-            value=largest,
-        )
+    load.refuse_on(target.place)
     stamp = load.verify.stamp_bytes(load.all_sizes) if isinstance(load.verify, Verify) else 1
     if odd := next((size for size in load.all_sizes if size % stamp), None):
         raise ConfigError(
@@ -105,7 +81,7 @@ def refuse_what_cannot_be(load: Block, target: Storage) -> None:
             key="workload.offset",
             value=load.offset,
         )
-    _refuse_too_much_memory(load, largest)
+    _refuse_too_much_memory(load, max(load.all_sizes))
 
 
 def _refuse_too_much_memory(load: Block, largest: int) -> None:
