@@ -17,7 +17,7 @@ from iojoule.errors import ConfigError
 from iojoule.experiment.model import NAME, Experiment, Header
 from iojoule.experiment.parse import Source, config_error, load
 from iojoule.experiment.sections import KINDS, model_of, quantity
-from iojoule.meters.table import driver_class, parse_meter
+from iojoule.meters.table import DRIVERS, driver_class, parse_meter
 from iojoule.quantities import nbytes, spelled_size
 
 MOST_STEPS = 100_000
@@ -109,7 +109,7 @@ def make_plan(source: Source) -> Plan:
     """Every combination of targets, workloads, swept values and repeats, in the order the experiment asks for."""
     header = _header(source)
     targets, workloads = list(_variants(source, "target")), list(_variants(source, "workload"))
-    meters = _meters(source)
+    meters = read_meters(source)
     try:
         experiment = Experiment(
             experiment=header,
@@ -171,10 +171,13 @@ def _header(source: Source) -> Header:
         raise config_error(error, source, "experiment", 0, Header.model_fields) from error
 
 
-def _meters(source: Source) -> list[Any]:
+def read_meters(source: Source) -> list[Any]:
+    """The configurations of the ``[[meter]]`` sections; ConfigError with file, line and key otherwise."""
     meters = []
     for index, raw in enumerate(source.raw["meter"]):
         try:
+            if raw.get("kind") in DRIVERS:
+                raw = _resolved(raw, driver_class(raw["kind"]).Config, source.path.parent)
             meters.append(parse_meter(raw))
         except ValidationError as error:
             raise config_error(error, source, "meter", index, _keys(driver_class(raw["kind"]).Config)) from error
