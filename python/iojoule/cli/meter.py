@@ -1,0 +1,17 @@
+"""``iojoule meter``: the instruments themselves, without a workload; each verb of it has its file."""
+
+from __future__ import annotations
+
+import typer
+
+from iojoule.cli.meter_list import list_meters
+from iojoule.cli.meter_probe import probe
+
+app = typer.Typer(
+    help="Meters: what there is, whether it answers, what it reads.",
+    epilog="Examples:  iojoule meter list  ·  iojoule meter probe experiment.toml --json",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.command("list")(list_meters)
+app.command()(probe)
