@@ -11,6 +11,7 @@ from conftest import lacking
 
 SBIN = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 MIB = 1 << 20
+SETTINGS = ("scheduler", "read_ahead_kb", "write_cache", "nr_requests", "wbt_lat_usec")
 
 
 def run(*command: str | Path) -> str:
@@ -18,6 +19,12 @@ def run(*command: str | Path) -> str:
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env=os.environ | {"PATH": SBIN})
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout.strip()
+
+
+def queue(device: Path) -> dict[str, str]:
+    """The settings of a device that a step may change, as they are now."""
+    folder = Path("/sys/block", device.name, "queue")
+    return {name: (folder / name).read_text() for name in SETTINGS if (folder / name).exists()}
 
 
 class Loops:

@@ -8,14 +8,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e.loops import MIB, Loops, run
+from e2e.loops import MIB, Loops, queue, run
 from iojoule.host.journal import journals, unrestored
 from iojoule.host.restore import restore
 from iojoule.targets.base import Opening
@@ -24,20 +24,8 @@ from iojoule.targets.loop import LoopTarget, open_loop
 
 pytestmark = pytest.mark.e2e
 
-SETTINGS = ("scheduler", "read_ahead_kb", "write_cache", "nr_requests", "wbt_lat_usec")
 LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81
 WANTED = {"read_ahead": "1MiB", "scheduler": "mq-deadline", "write_cache": "write through"}
-
-
-@pytest.fixture
-def loops(tmp_path: Path) -> Iterator[Loops]:
-    with Loops(tmp_path) as made:
-        yield made
-
-
-def queue(device: Path) -> dict[str, str]:
-    folder = Path("/sys/block", device.name, "queue")
-    return {name: (folder / name).read_text() for name in SETTINGS if (folder / name).exists()}
 
 
 def opening(campaign: Path, *destroy: Path) -> Opening:

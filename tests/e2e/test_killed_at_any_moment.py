@@ -6,34 +6,21 @@ import json
 import random
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.compute as pc
 import pytest
 
 from e2e.block_bench import BlockBench
-from e2e.loops import MIB, Loops
+from e2e.loops import MIB, Loops, queue
 from iojoule.errors import ConfigError
 from iojoule.store.reader import open_campaign
 
 pytestmark = pytest.mark.e2e
 
-SETTINGS = ("scheduler", "read_ahead_kb", "write_cache", "nr_requests", "wbt_lat_usec")
 # From the start of the process: while it imports, sets the device, opens the table, measures.
 CHANCE = random.Random(4)
 MOMENTS = sorted(round(CHANCE.uniform(0.0, 5.0), 2) for _ in range(6))
-
-
-@pytest.fixture
-def loops(tmp_path: Path) -> Iterator[Loops]:
-    with Loops(tmp_path) as made:
-        yield made
-
-
-def queue(device: Path) -> dict[str, str]:
-    folder = Path("/sys/block", device.name, "queue")
-    return {name: (folder / name).read_text() for name in SETTINGS if (folder / name).exists()}
 
 
 def bench_on(device: Path, folder: Path) -> BlockBench:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import struct
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,12 +23,6 @@ from iojoule.targets.loop import LoopTarget, open_loop
 
 pytestmark = pytest.mark.e2e
 Require = Callable[[str, str], str]
-
-
-@pytest.fixture
-def loops(tmp_path: Path) -> Iterator[Loops]:
-    with Loops(tmp_path) as made:
-        yield made
 
 
 def opening(folder: Path, *destroy: Path, writes: bool = True) -> Opening:

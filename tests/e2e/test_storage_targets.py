@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,6 @@ from iojoule.targets.made import remove_made
 from iojoule.targets.storage import Storage
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def loops(tmp_path: Path) -> Iterator[Loops]:
-    with Loops(tmp_path) as made:
-        yield made
 
 
 def opening(campaign: Path, *destroy: Path, writes: bool = True) -> Opening:

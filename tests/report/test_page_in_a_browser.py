@@ -5,25 +5,16 @@ from typing import Any
 
 import pytest
 
+from pages import shown
+
 
 @pytest.fixture(params=[1280, 420], ids=["wide", "narrow"])
 def opened(request: pytest.FixtureRequest, browser: Any, page: str, tmp_path: Path) -> Any:
     """The page at two widths, with what it logged and what it asked for."""
     file = tmp_path / "report.html"
     file.write_text(page, encoding="utf-8")
-    context = browser.new_context(viewport={"width": request.param, "height": 900})
-    context.set_offline(True)
-    tab = context.new_page()
-    tab.logged, tab.asked = [], []
-    tab.on("console", lambda message: tab.logged.append(message.text) if message.type in ("error", "warning") else None)
-    tab.on("pageerror", lambda error: tab.logged.append(str(error)))
-    tab.on("request", lambda asked: tab.asked.append(asked.url))
-    tab.goto(file.as_uri())
-    tab.wait_for_function(
-        "document.querySelectorAll('.js-plotly-plot').length === document.querySelectorAll('.plot').length"
-    )
-    yield tab
-    context.close()
+    with shown(browser, file, request.param) as tab:
+        yield tab
 
 
 def test_every_figure_draws_its_lines(opened: Any) -> None:

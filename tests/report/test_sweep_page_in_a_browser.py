@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from pages import shown
+
 COLUMNS = {1280: 2, 420: 1}
 
 
@@ -13,18 +15,8 @@ def opened(request: pytest.FixtureRequest, browser: Any, sweep_page: str, tmp_pa
     width, scheme = request.param
     file = tmp_path / "report.html"
     file.write_text(sweep_page, encoding="utf-8")
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    context.set_offline(True)
-    tab = context.new_page()
-    tab.logged, tab.width = [], width
-    tab.on("console", lambda message: tab.logged.append(message.text) if message.type in ("error", "warning") else None)
-    tab.on("pageerror", lambda error: tab.logged.append(str(error)))
-    tab.goto(file.as_uri())
-    tab.wait_for_function(
-        "document.querySelectorAll('.js-plotly-plot').length === document.querySelectorAll('.plot').length"
-    )
-    yield tab
-    context.close()
+    with shown(browser, file, width, scheme) as tab:
+        yield tab
 
 
 def test_panels_stand_beside_each_other_where_there_is_room(opened: Any) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from iojoule.sim import design as designs
 from iojoule.sim.sweep import SweepFolder
+from pages import shown
 
 DESIGN = {
     "drive": {"preset": "ultrastar-36z15"},
@@ -25,21 +26,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("width", [1280, 420])
 def test_every_figure_draws_and_nothing_is_logged_or_fetched(browser: Any, report: Path, width: int) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 900})
-    context.set_offline(True)
-    tab = context.new_page()
-    logged: list[str] = []
-    asked: list[str] = []
-    tab.on("console", lambda message: logged.append(message.text) if message.type in ("error", "warning") else None)
-    tab.on("pageerror", lambda error: logged.append(str(error)))
-    tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(report.as_uri())
-    tab.wait_for_function(
-        "document.querySelectorAll('.js-plotly-plot').length === document.querySelectorAll('.plot').length"
-    )
-    figures = tab.evaluate("[...document.querySelectorAll('.plot')].map(e => e.querySelectorAll('.trace').length)")
-    assert len(figures) >= 4 and all(traces >= 2 for traces in figures)
-    assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    assert logged == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    context.close()
+    with shown(browser, report, width) as tab:
+        figures = tab.evaluate("[...document.querySelectorAll('.plot')].map(e => e.querySelectorAll('.trace').length)")
+        assert len(figures) >= 4 and all(traces >= 2 for traces in figures)
+        assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert tab.logged == []
+        assert [url for url in tab.asked if not url.startswith(("file:", "data:"))] == []
