@@ -1,13 +1,14 @@
 """Which readings belong to which channel, and which channels may be added without counting a joule twice.
 
 A channel that another one `contains` is left out of the sum (nested RAPL domains, a drive behind a measured supply).
+A rail of a scanning multimeter is a channel made of two others, its voltage and that over its shunt (`rails`).
 Boundaries are never mixed silently: a modelled watt is only ever added to modelled watts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from . import rails
 from .metric import MODELLED
 
 Ints = npt.NDArray[np.int64]
@@ -38,6 +40,8 @@ class Channel:
     contains: tuple[str, ...] = ()
     u_rel: float | None = None
     u_abs: float | None = None
+    made_of: tuple[rails.Rail, Channel, Channel] | None = None
+    """A rail with its channels of voltage and of shunt voltage."""
 
     @property
     def name(self) -> str:
@@ -61,6 +65,10 @@ class Series:
     bad: npt.NDArray[np.bool_] = field(repr=False)
     flags: tuple[str, ...] = ()
     """Every quality flag that occurs, sorted."""
+    terms: Mapping[str, Floats] = field(default_factory=dict)
+    """Standard uncertainty of every value by systematic source, W, signed as its effect; of instants made of others."""
+    burden_pct: Floats | None = None
+    """What a shunt took from the voltage of its rail."""
 
     def seconds(self, origin_ns: int) -> tuple[Floats, Floats]:
         """Window starts and ends in seconds after `origin_ns`."""
@@ -78,56 +86,90 @@ def channels(meters: Iterable[Mapping[str, Any]]) -> list[Channel]:
     """Channels that carry power or energy, in the order of the descriptions."""
     found = []
     for meter in meters:
-        for one in meter.get("channels", ()):
-            if one.get("quantity", "power") not in ("power", "energy"):
-                continue
-            counter = one.get("kind") == "counter" or one.get("quantity") == "energy"
-            found.append(
-                Channel(
-                    meter=str(meter["name"]),
-                    id=str(one["id"]),
-                    kind="counter" if counter else str(one.get("kind", "window_mean")),
-                    unit=str(one.get("unit", "J" if counter else "W")),
-                    boundary=str(one.get("boundary", "")),
-                    role=str(one.get("role", "other")),
-                    drive=one.get("drive"),
-                    contains=tuple(one.get("contains", ())),
-                    u_rel=one.get("u_rel"),
-                    u_abs=one.get("u_abs"),
-                )
-            )
+        described = meter.get("channels", ())
+        found += [_channel(meter, one) for one in described if one.get("quantity", "power") in ("power", "energy")]
+        by_id = {str(one["id"]): _channel(meter, one) for one in described}
+        for entry in meter.get("rails", ()):
+            rail = rails.Rail.of(entry)
+            rated = {"quantity": "power", "kind": "instant", "unit": "W", "boundary": "dc_rail"}
+            one = _channel(meter, {**entry, **rated})
+            found.append(replace(one, made_of=(rail, by_id[rail.voltage], by_id[rail.shunt])))
     return found
+
+
+def _channel(meter: Mapping[str, Any], one: Mapping[str, Any]) -> Channel:
+    counter = one.get("kind") == "counter" or one.get("quantity") == "energy"
+    return Channel(
+        meter=str(meter["name"]),
+        id=str(one["id"]),
+        kind="counter" if counter else str(one.get("kind", "window_mean")),
+        unit=str(one.get("unit", "J" if counter else "W")),
+        boundary=str(one.get("boundary", "")),
+        role=str(one.get("role", "other")),
+        drive=one.get("drive"),
+        contains=tuple(one.get("contains", ())),
+        u_rel=one.get("u_rel"),
+        u_abs=one.get("u_abs"),
+    )
 
 
 def series(readings: pa.Table, of: Sequence[Channel]) -> dict[str, Series]:
     """Readings by channel name, sorted by start; stale repeats are no samples and are left out here, once for all."""
     result = {}
     for channel in of:
-        quantity = "energy" if channel.kind == "counter" else "power"
-        mask = pc.and_(
-            pc.and_(
-                pc.equal(pc.cast(readings["meter"], pa.string()), channel.meter),
-                pc.equal(pc.cast(readings["channel"], pa.string()), channel.id),
-            ),
-            pc.equal(pc.cast(readings["quantity"], pa.string()), quantity),
-        )
-        rows = readings.filter(mask).sort_by([("start_ns", "ascending"), ("end_ns", "ascending")])
-        quality = [str(text or "").split() for text in rows["quality"].to_pylist()]
-        keep = np.array(["stale" not in words for words in quality], dtype=bool)
-        value = rows["value"].to_numpy().astype(np.float64)
-        bad = np.array([not REJECTING.isdisjoint(words) for words in quality], dtype=bool) | ~np.isfinite(value)
-        u_time = rows["u_time_ns"].to_numpy()
-        result[channel.name] = Series(
-            channel,
-            rows["start_ns"].to_numpy().astype(np.int64)[keep],
-            rows["end_ns"].to_numpy().astype(np.int64)[keep],
-            value[keep],
-            rows["u_value"].to_numpy().astype(np.float64)[keep],
-            float(u_time.max()) / 1e9 if len(u_time) else 0.0,
-            bad[keep],
-            tuple(sorted({word for words in quality for word in words})),
-        )
+        if channel.made_of is not None:
+            result[channel.name] = _rail(readings, channel, *channel.made_of)
+        else:
+            result[channel.name] = _read(readings, channel, "energy" if channel.kind == "counter" else "power")
     return result
+
+
+def _read(readings: pa.Table, channel: Channel, quantity: str) -> Series:
+    mask = pc.and_(
+        pc.and_(
+            pc.equal(pc.cast(readings["meter"], pa.string()), channel.meter),
+            pc.equal(pc.cast(readings["channel"], pa.string()), channel.id),
+        ),
+        pc.equal(pc.cast(readings["quantity"], pa.string()), quantity),
+    )
+    rows = readings.filter(mask).sort_by([("start_ns", "ascending"), ("end_ns", "ascending")])
+    quality = [str(text or "").split() for text in rows["quality"].to_pylist()]
+    keep = np.array(["stale" not in words for words in quality], dtype=bool)
+    value = rows["value"].to_numpy().astype(np.float64)
+    bad = np.array([not REJECTING.isdisjoint(words) for words in quality], dtype=bool) | ~np.isfinite(value)
+    u_time = rows["u_time_ns"].to_numpy()
+    return Series(
+        channel,
+        rows["start_ns"].to_numpy().astype(np.int64)[keep],
+        rows["end_ns"].to_numpy().astype(np.int64)[keep],
+        value[keep],
+        rows["u_value"].to_numpy().astype(np.float64)[keep],
+        float(u_time.max()) / 1e9 if len(u_time) else 0.0,
+        bad[keep],
+        tuple(sorted({word for words in quality for word in words})),
+    )
+
+
+def _rail(readings: pa.Table, channel: Channel, rail: rails.Rail, volts: Channel, shunt: Channel) -> Series:
+    read = _read(readings, volts, "voltage"), _read(readings, shunt, "shunt_voltage")
+    of = rails.power(
+        rail, *(rails.Instants(s.start_ns, s.value, s.bad, s.channel.u_rel, s.channel.u_abs) for s in read)
+    )
+    u_time_s = max(one.u_time_s for one in read)
+    flags = tuple(sorted({flag for one in read for flag in one.flags}))
+    unknown = np.full_like(of.watts, np.nan)
+    return Series(
+        channel,
+        of.at_ns,
+        of.at_ns,
+        of.watts,
+        unknown,
+        u_time_s,
+        of.bad,
+        flags,
+        terms=of.terms,
+        burden_pct=of.burden_pct,
+    )
 
 
 def cut(of: Sequence[Channel], roles: Iterable[str] | None = None) -> list[Channel]:

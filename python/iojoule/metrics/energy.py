@@ -17,7 +17,7 @@ import numpy.typing as npt
 from . import integrate
 from .channels import REJECTING, Channel, Series
 from .metric import COVERAGE_FACTOR, Span
-from .uncertainty import SYSTEMATIC, combine, noise_of_mean, scatter_about_running_mean
+from .uncertainty import SYSTEMATIC, combine, lasting, noise_of_mean, scatter_about_running_mean
 
 Floats = npt.NDArray[np.float64]
 
@@ -98,7 +98,12 @@ def phase_energy(
     phase_w = watts[inside]
     low, high = (float(phase_w.min()), float(phase_w.max())) if len(phase_w) else (0.0, 0.0)
     missing = max(0.0, 1.0 - coverage) * duration
-    budget = _instrument(channel, readings.u_value[good][inside], joules, duration)
+    if readings.terms:
+        # What makes joules of watts makes joules of their uncertainties, sign and all.
+        of_terms = {source: integrate.trapezoid(start, u[good], 0.0, duration) for source, u in readings.terms.items()}
+        budget = {source: abs(u or 0.0) for source, u in of_terms.items()}
+    else:
+        budget = _instrument(channel, readings.u_value[good][inside], joules, duration)
     known = bool(budget)
     if channel.kind == "window_mean":
         budget["noise"] = noise_of_mean(scatter_about_running_mean(phase_w)) * duration
@@ -227,7 +232,9 @@ def above_idle(active: Energy, idle: Energy) -> Energy:
         # Gain and offset are not told apart, so nothing may be assumed to cancel.
         budget["instrument"] = math.hypot(active.budget["instrument"], idle.budget.get("instrument", 0.0) * stretch)
     for source in sorted((set(active.budget) | set(idle.budget)) - set(SYSTEMATIC)):
-        budget[source] = math.hypot(active.budget.get(source, 0.0), idle.budget.get(source, 0.0) * stretch)
+        of_active, of_idle = active.budget.get(source, 0.0), idle.budget.get(source, 0.0) * stretch
+        # A resistor is as wrong in one phase as in the other.
+        budget[source] = abs(of_active - of_idle) if lasting(source) else math.hypot(of_active, of_idle)
     known = active.known and idle.known
     return Energy(
         active.scope, active.boundary, active.seconds, net, combine(budget), budget,

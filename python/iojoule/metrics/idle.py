@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from .energy import Energy
 from .metric import Span
-from .uncertainty import SYSTEMATIC, combine
+from .uncertainty import SYSTEMATIC, combine, lasting
 
 
 def idle_spans(phases: Sequence[Span]) -> list[Span]:
@@ -31,7 +31,7 @@ def together(parts: Sequence[Energy]) -> Energy:
     sources = sorted({source for one in known for source in one.budget})
     budget = {
         source: sum(one.budget.get(source, 0.0) for one in known)
-        if source in SYSTEMATIC
+        if source in SYSTEMATIC or lasting(source)
         else math.hypot(*(one.budget.get(source, 0.0) for one in known))
         for source in sources
     }

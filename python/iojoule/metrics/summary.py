@@ -17,6 +17,7 @@ from .fidelity import fidelity
 from .idle import idle_spans, together
 from .latency import MEASURES, ORIGINS, codes, column, percentiles, succeeded, times_ms
 from .metric import Limits, Metric, Span
+from .rails import burdens
 from .rates import concurrency, in_phase, was_issued
 
 ERRORS = (
@@ -180,7 +181,7 @@ def energy_metrics(
                 found += efficiencies(IOS, requests, megabytes, net, rate=iops, ending="_above_idle")
     for channel in described:
         found += _of_energy(active[channel.name], f"channel:{channel.name}")
-    return found
+    return found + burdens(read.values(), span)
 
 
 def _of_energy(energy: Energy, scope: str) -> list[Metric]:

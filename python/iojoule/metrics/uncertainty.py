@@ -18,6 +18,11 @@ SYSTEMATIC = ("gain", "offset", "instrument")
 """Sources of a budget that belong to the instrument and are fully correlated with each other."""
 
 
+def lasting(source: str) -> bool:
+    """Whether a source errs alike at all times though no other source errs with it: the resistor of a shunt."""
+    return source.startswith("shunt ")
+
+
 def rectangular(half_width: float) -> float:
     """Standard uncertainty of a limit of error ±`half_width`: half_width/√3 (GUM 4.3.7)."""
     return abs(half_width) / math.sqrt(3)

@@ -170,6 +170,8 @@ def budget_table(scenario: Scenario) -> Table | None:
     if not chosen:
         return None
     sources = [source for source in SOURCES if any(source in e.budget for _, e in chosen)]
+    # Shunts are named after their rails.
+    sources += sorted({source for _, e in chosen for source in e.budget} - set(SOURCES))
     rows = []
     for source in sources:
         cells = []
@@ -180,7 +182,7 @@ def budget_table(scenario: Scenario) -> Table | None:
             whole = systematic**2 + sum(part**2 for name, part in e.budget.items() if name not in SYSTEMATIC)
             part = u * systematic if source in SYSTEMATIC else u * u
             cells.append(f"{number(u, 3)} J ({100 * part / whole:.0f} %)" if whole else "0")
-        rows.append(Row([SOURCES[source], *cells]))
+        rows.append(Row([SOURCES.get(source, source), *cells]))
     rows.append(
         Row(["U of the instruments (k = 2)", *(quoted_u(e.budget_expanded, e.unit) for _, e in chosen)], "section-like")
     )
