@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from iojoule.errors import Exit, InternalError, IojouleError
@@ -19,6 +19,16 @@ def say(text: str) -> None:
 def document(result: Mapping[str, Any]) -> None:
     """The one JSON document of ``--json``."""
     print(json.dumps(_finite(result), indent=1, default=str, allow_nan=False))
+
+
+def answer(result: Mapping[str, Any], warnings: Sequence[str], text: Callable[..., str], *, as_json: bool) -> None:
+    """A result as it was asked for, behind its warnings."""
+    for warning in warnings:
+        say(f"warning: {warning}")
+    if as_json:
+        document(result)
+    else:
+        print(text(result))
 
 
 def _finite(value: Any) -> Any:

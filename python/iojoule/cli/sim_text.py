@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from iojoule.cli.polled import polled
 
 if TYPE_CHECKING:
     from iojoule._native import SimControl
@@ -126,10 +127,11 @@ def progress() -> Iterator[SimControl]:
         return
     with (
         console.status("simulating") as status,
-        _polled(
+        polled(
             lambda: status.update(
                 "simulating  {requests:,} requests, {simulated_s:,.0f} s simulated".format(**control.snapshot())
-            )
+            ),
+            POLL_S,
         ),
     ):
         yield control
@@ -155,24 +157,5 @@ def bar(points: int, finished: int) -> Iterator[SimControl]:
     shown = Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty())
     with shown:
         task = shown.add_task("points", total=points, completed=finished)
-        with _polled(lambda: shown.update(task, completed=finished + control.snapshot()["requests"])):
+        with polled(lambda: shown.update(task, completed=finished + control.snapshot()["requests"]), POLL_S):
             yield control
-
-
-@contextmanager
-def _polled(look: Callable[[], object]) -> Iterator[None]:
-    """Looks ten times a second until the context ends, and once more then."""
-    ended = threading.Event()
-
-    def poll() -> None:
-        while not ended.wait(POLL_S):
-            look()
-
-    thread = threading.Thread(target=poll, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-        look()

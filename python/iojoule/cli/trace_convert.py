@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from iojoule.cli.polled import polled
 from iojoule.cli.trace_options import (
     AlignStarts,
     DeviceSize,
@@ -24,6 +24,7 @@ from iojoule.cli.trace_options import (
     reading,
     size_of,
 )
+from iojoule.cli.values import value_of
 
 if TYPE_CHECKING:
     from iojoule._native import TraceProgress
@@ -119,12 +120,7 @@ def convert(
     progress = _native.TraceProgress()
     with _shown(traces, progress):
         answer: dict[str, Any] = loads(_native.trace_convert(dumps(options), progress))
-    for warning in answer["warnings"]:
-        console.say(f"warning: {warning}")
-    if json:
-        console.document(answer)
-    else:
-        print(convert_text(answer))
+    console.answer(answer, answer["warnings"], convert_text, as_json=json)
 
 
 def convert_text(answer: dict[str, Any]) -> str:
@@ -148,15 +144,9 @@ def convert_text(answer: dict[str, Any]) -> str:
 
 
 def _seconds(text: str | None, option: str) -> float | None:
-    from iojoule.errors import ConfigError
     from iojoule.quantities import seconds
 
-    if text is None:
-        return None
-    try:
-        return seconds(text)
-    except ValueError as error:
-        raise ConfigError(f"{option.lstrip('-')}: {error}", key=option) from None
+    return None if text is None else value_of(text, seconds, option)
 
 
 @contextmanager
@@ -166,17 +156,12 @@ def _shown(traces: list[Path], progress: TraceProgress) -> Iterator[None]:
         yield
         return
     total = sum(trace.stat().st_size for trace in traces if trace.is_file())
-    done = threading.Event()
 
     def tell() -> None:
-        while not done.wait(0.5):
-            print(f"\r{progress.bytes_read() / 1e6:,.0f} of {total / 1e6:,.0f} MB read", end="", file=sys.stderr)
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+        print(f"\r{progress.bytes_read() / 1e6:,.0f} of {total / 1e6:,.0f} MB read", end="", file=sys.stderr)
 
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
     try:
-        yield
+        with polled(tell, 0.5):
+            yield
     finally:
-        done.set()
-        teller.join()
+        print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -31,12 +31,7 @@ def head(
     read = reading(format=format, time_unit=time_unit, keep_going=keep_going, sort=sort, align_starts=align_starts)
     options = {"paths": [str(trace) for trace in traces], "requests": requests, "read": read}
     answer: dict[str, Any] = loads(_native.trace_head(dumps(options)))
-    for warning in answer["warnings"]:
-        console.say(f"warning: {warning}")
-    if json:
-        console.document(answer)
-    else:
-        print(head_text(answer))
+    console.answer(answer, answer["warnings"], head_text, as_json=json)
 
 
 def head_text(answer: dict[str, Any]) -> str:

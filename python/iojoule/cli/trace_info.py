@@ -54,9 +54,4 @@ def info(
         "info": {"block_bytes": size_of(block, "--block")},
     }
     answer: dict[str, Any] = loads(_native.trace_info(dumps(asked)))
-    for warning in answer["trace"]["warnings"]:
-        console.say(f"warning: {warning}")
-    if json:
-        console.document(answer)
-    else:
-        print(info_text(answer))
+    console.answer(answer, answer["trace"]["warnings"], info_text, as_json=json)

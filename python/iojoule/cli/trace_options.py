@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from iojoule.cli.values import value_of
+
 Traces = Annotated[list[Path], typer.Argument(help="Block traces, plain or compressed; merged by time.")]
 Format = Annotated[str | None, typer.Option(help="Format, where it is not recognised.")]
 KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Leave broken records out, and count them.")]
@@ -62,13 +64,9 @@ def reading(
 
 def size_of(text: str, option: str) -> int:
     """Bytes of ``9GiB`` or ``4096``."""
-    from iojoule.errors import ConfigError
     from iojoule.quantities import nbytes
 
-    try:
-        return int(text) if text.isdigit() else nbytes(text)
-    except ValueError as error:
-        raise ConfigError(f"{option.lstrip('-')}: {error}", key=option) from None
+    return value_of(text, lambda given: int(given) if given.isdigit() else nbytes(given), option)
 
 
 def _device(text: str) -> str:

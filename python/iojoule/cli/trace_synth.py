@@ -11,6 +11,7 @@ import typer
 
 from iojoule.cli.trace_convert import To
 from iojoule.cli.trace_options import Json
+from iojoule.cli.values import value_of
 
 
 class Profile(StrEnum):
@@ -90,23 +91,12 @@ def synth(
         "changes": given,
     }
     answer: dict[str, Any] = loads(_native.trace_synth(dumps(asked)))
-    for warning in answer["warnings"]:
-        console.say(f"warning: {warning}")
-    if json:
-        console.document(answer)
-    else:
-        print(f"{answer['output']}: {answer['ios']:,} I/Os, {answer['duration_s']:,.1f} s, {answer['bytes']:,} bytes")
+    line = "{output}: {ios:,} I/Os, {duration_s:,.1f} s, {bytes:,} bytes"
+    console.answer(answer, answer["warnings"], line.format_map, as_json=json)
 
 
 def _read(text: str | None, meaning: Callable[[str], Any], key: str) -> Any:
-    from iojoule.errors import ConfigError
-
-    if text is None:
-        return None
-    try:
-        return meaning(text)
-    except ValueError as error:
-        raise ConfigError(f"{key.removeprefix('--')}: {error}", key=key) from None
+    return None if text is None else value_of(text, meaning, key)
 
 
 def _seconds(text: str) -> float:

@@ -109,12 +109,7 @@ def prepare(
             "allow_damaged": allow_damaged,
         },
     )
-    for warning in answer["warnings"]:
-        console.say(f"warning: {warning}")
-    if json:
-        console.document(answer)
-    else:
-        print(prepare_text(answer))
+    console.answer(answer, answer["warnings"], prepare_text, as_json=json)
 
 
 @app.command()
@@ -136,13 +131,9 @@ def synth(
     Example:  iojoule weblog synth -o day.log.gz --seed 1 --requests 40000 --duration 1d --start 2026-01-01
     """
     from iojoule.cli import console
-    from iojoule.errors import ConfigError
+    from iojoule.cli.values import value_of
     from iojoule.quantities import seconds
 
-    try:
-        duration_s = seconds(duration)
-    except ValueError as error:
-        raise ConfigError(f"duration: {error}", key="--duration") from None
     answer = _call(
         "weblog_synth",
         {
@@ -150,7 +141,7 @@ def synth(
             "force": force,
             "seed": seed,
             "requests": requests,
-            "duration_s": duration_s,
+            "duration_s": value_of(duration, seconds, "--duration"),
             "start": start,
             "clients": clients,
             "objects": objects,
