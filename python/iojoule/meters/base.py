@@ -152,26 +152,56 @@ def read(channel: Channel, start_ns: int, end_ns: int, u_time_ns: int, value: fl
 
 
 @dataclass(frozen=True, slots=True)
+class Rail:
+    """Power made of two channels of one meter: the voltage of a supply rail and that over a shunt of ``ohm`` in it.
+
+    ``upstream``: the voltage is taken before the shunt. ``zero_v`` is what the shunt's channel shows without a current.
+    Standard uncertainties: ``u_ohm_rel`` of the resistance, ``u_temperature_rel`` of its change with temperature,
+    ``u_zero_v`` of the zero.
+    """
+
+    id: str
+    voltage: str
+    shunt: str
+    ohm: float
+    upstream: bool = False
+    zero_v: float = 0.0
+    u_ohm_rel: float = 0.0
+    u_temperature_rel: float = 0.0
+    u_zero_v: float = 0.0
+    role: Role = "other"
+    drive: str | None = None
+
+    def watts(self, volts: float, shunt_v: float) -> float:
+        """Power behind the shunt, for a display: of the last samples, which are not of one instant."""
+        across = shunt_v - self.zero_v
+        return (volts - across if self.upstream else volts) * across / self.ohm
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """Who the meter is and what it measures, as it confirmed after ``configure``."""
 
     identity: dict[str, Any]
     channels: tuple[Channel, ...]
+    rails: tuple[Rail, ...] = ()
 
     def document(self, name: str, driver: str, interval_s: float) -> dict[str, Any]:
         """The entry of the meter in a run's manifest."""
         channels = [asdict(channel) | {"contains": list(channel.contains)} for channel in self.channels]
         head = {"name": name, "driver": driver, "interval_s": interval_s}
-        return head | {"identity": self.identity, "channels": channels}
+        made = {"rails": [asdict(rail) for rail in self.rails]} if self.rails else {}
+        return head | {"identity": self.identity, "channels": channels} | made
 
 
 @dataclass(frozen=True, slots=True)
 class ClockProbe:
-    """The meter's own clock read between two stamps of the host's."""
+    """The meter's own clock read between two stamps of the host's; ``resolution_ns`` is the step of that clock."""
 
     sent_ns: int
     meter_ns: int
     received_ns: int
+    resolution_ns: int = 0
 
 
 class RawLog(Protocol):
