@@ -11,6 +11,7 @@ import importlib
 import select
 import socket
 import time
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from iojoule.meters.base import Fatal, RawLog, Reconnect
@@ -30,9 +31,21 @@ class Link(Protocol):
 
 
 class VisaLink:
-    """A VISA resource such as ``TCPIP0::192.0.2.7::INSTR``, with the line end of the instrument."""
+    """A VISA resource such as ``TCPIP0::192.0.2.7::INSTR``, with the line end of the instrument.
 
-    def __init__(self, resource: str, timeout_s: float, termination: str, raw: RawLog, backend: str = "@py") -> None:
+    ``serial`` are PyVISA's attributes of a serial line (``{"baud_rate": 9600}``), used where the resource is one.
+    ``byte_s`` is then how long a byte takes (8N1); 0 on anything else.
+    """
+
+    def __init__(
+        self,
+        resource: str,
+        timeout_s: float,
+        termination: str,
+        raw: RawLog,
+        backend: str = "@py",
+        serial: Mapping[str, Any] | None = None,
+    ) -> None:
         try:
             visa: Any = importlib.import_module("pyvisa")
         except ImportError as error:
@@ -44,15 +57,21 @@ class VisaLink:
             self._manager = visa.ResourceManager(backend)
             self._session = self._manager.open_resource(resource, open_timeout=int(timeout_s * 1000))
             self._session.read_termination = "\n"
+            if resource.upper().startswith("ASRL"):
+                for name, value in (serial or {}).items():
+                    setattr(self._session, name, value)
         except Exception as error:  # back ends raise VisaIOError, OSError, ValueError and plain Exception here
             self.close()
             if isinstance(error, ValueError) or "INV_RSRC_NAME" in str(error):
                 raise Fatal(f"{resource!r} is not a VISA resource this back end can open: {_short(error)}") from error
             raise Reconnect(f"{resource} does not answer: {_short(error)}") from error
         # With pyvisa-py a LAN socket can be looked at before it is read. Its own read spins when the peer hangs up.
+        # A serial line is read here as well, so that half a line is kept and an answer nobody asked for is seen.
         self._inner = getattr(self._manager.visalib, "sessions", {}).get(self._session.session)
         found = getattr(self._inner, "interface", None)
         self._socket = found if isinstance(found, socket.socket) else None
+        self._serial = found if hasattr(found, "in_waiting") else None
+        self.byte_s = 10 / found.baudrate if self._serial is not None else 0.0
         if self._socket is not None:
             # Commands without an answer follow each other; Nagle would hold the second for a delayed ACK, 40 ms.
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -72,9 +91,7 @@ class VisaLink:
         self.write(command)
         within_s = timeout_s or self._timeout_s
         try:
-            self._await_line(time.monotonic() + within_s)
-            self._session.timeout = int(within_s * 1000)
-            data: bytes = self._session.read_raw()
+            data = self._line(within_s)
         except Exception as error:
             raise Reconnect(f"{command}: no whole answer within {within_s:g} s: {_short(error)}") from error
         self._raw.received(data)
@@ -82,8 +99,35 @@ class VisaLink:
             raise Reconnect(f"{command}: half an answer: {data[:60]!r}")
         return data.decode("ascii", errors="replace").rstrip("\r\n")
 
+    def _line(self, within_s: float) -> bytes:
+        by = time.monotonic() + within_s
+        if self._serial is not None:
+            return self._serial_line(by)
+        self._await_line(by)
+        self._session.timeout = int(within_s * 1000)
+        data: bytes = self._session.read_raw()
+        return data
+
+    def _serial_line(self, by: float) -> bytes:
+        seen = b""
+        while not seen.endswith(b"\n"):
+            if not select.select([self._serial], [], [], max(0.0, by - time.monotonic()))[0] or time.monotonic() > by:
+                self._raw.received(seen)
+                raise TimeoutError(f"heard {seen[:60]!r}" if seen else "heard nothing")
+            if not (more := self._serial.read(self._serial.in_waiting)):
+                raise ConnectionError("the line is gone")
+            seen += more
+        if seen.count(b"\n") > 1:
+            self._raw.received(seen)
+            raise ConnectionError(f"more than one answer: {seen[:60]!r}")
+        return seen
+
     def _unasked(self) -> bytes:
         """What waits to be heard although nothing was asked."""
+        if self._serial is not None:
+            with contextlib.suppress(OSError):  # a line that is gone is found out by the write that follows
+                return bytes(self._serial.read(self._serial.in_waiting))
+            return b""
         if self._socket is None:
             return b""
         pending = bytes(getattr(self._inner, "_pending_buffer", b""))

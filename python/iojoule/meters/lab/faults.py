@@ -17,18 +17,22 @@ SPLIT_S = 0.05
 
 @dataclass
 class Faults:
-    """The faults of one front; a test appends to ``next``."""
+    """The faults of one front; a test appends to ``next``. Bytes instead of a name are said in place of an answer."""
 
     late_s: float = 3.0
-    next: deque[Fault] = field(default_factory=deque)
+    next: deque[Fault | bytes] = field(default_factory=deque)
+    #: How the question begins whose answers are spoilt; every question when empty.
+    only: str = ""
 
-    def parts(self, answer: bytes) -> Iterator[tuple[float, bytes | None]]:
+    def parts(self, answer: bytes, asked: str = "") -> Iterator[tuple[float, bytes | None]]:
         """``(seconds to wait, bytes)`` to send for ``answer``; None for bytes means: hang up."""
-        fault = self.next.popleft() if self.next else None
+        fault = self.next.popleft() if self.next and asked.startswith(self.only) else None
         middle = len(answer) // 2
         match fault:
             case None:
                 yield 0.0, answer
+            case bytes():
+                yield 0.0, fault
             case "silent":
                 return
             case "late":

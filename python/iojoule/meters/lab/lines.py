@@ -15,6 +15,7 @@ import threading
 import tty
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 from iojoule.meters import clock
 from iojoule.meters.base import NoRawLog, RawLog, Reconnect
@@ -25,10 +26,11 @@ Answer = Callable[[str, int], tuple[int, str | None]]
 
 
 class LabLink:
-    """A ``Link`` straight to a front, on the clock in use; each way takes ``way_s``."""
+    """A ``Link`` straight to a front, on the clock in use; each way takes ``way_s``, and ``byte_s`` for each byte."""
 
-    def __init__(self, answer: Answer, way_s: float = 0.0005, raw: RawLog | None = None) -> None:
+    def __init__(self, answer: Answer, way_s: float = 0.0005, raw: RawLog | None = None, byte_s: float = 0.0) -> None:
         self._answer, self._way_s, self._raw = answer, way_s, raw or NoRawLog()
+        self.byte_s = byte_s
         self._busy_ns = 0
 
     def write(self, command: str) -> None:
@@ -40,7 +42,7 @@ class LabLink:
             clock.sleep(timeout_s or 1.0)
             raise Reconnect(f"{command}: no answer")
         clock.sleep_until(ready_ns)
-        clock.sleep(self._way_s)
+        clock.sleep(self._way_s + (len(text) + 2) * self.byte_s)
         self._raw.received(text.encode())
         return text
 
@@ -50,9 +52,11 @@ class LabLink:
     def _said(self, command: str) -> tuple[int, str | None]:
         """An instrument takes one command after the other: what makes it wait holds up what follows."""
         self._raw.sent(command.encode())
-        clock.sleep(self._way_s)
-        ready_ns, text = self._answer(command, max(clock.now_ns(), self._busy_ns))
-        self._busy_ns = ready_ns
+        clock.sleep(self._way_s + (len(command) + 2) * self.byte_s)
+        ready_ns, text = clock.now_ns(), None
+        for line in command.split("\n"):
+            ready_ns, text = self._answer(line, max(clock.now_ns(), self._busy_ns))
+            self._busy_ns = ready_ns
         return ready_ns, text
 
 
@@ -87,10 +91,19 @@ def served_on_tcp(answer: Answer, faults: Faults, port: int = 0, end: bytes = b"
 
 
 @contextlib.contextmanager
-def served_on_pty(answer: Answer, faults: Faults, end: bytes = b"\r\n") -> Iterator[str]:
-    """Serve on a pseudo-terminal; its path, such as ``/dev/pts/3``."""
+def served_on_pty(
+    answer: Answer, faults: Faults, end: bytes = b"\r\n", baud: int = 0, at: Path | None = None
+) -> Iterator[str]:
+    """Serve on a pseudo-terminal; its path, such as ``/dev/pts/3``, or ``at``, a link to it while it is plugged in.
+
+    ``baud`` makes every byte take the time it takes on a serial line (8N1: 10 bits); 0 for as fast as it goes.
+    """
     ours, theirs = pty.openpty()
     tty.setraw(theirs)
+    path = os.ttyname(theirs)
+    if at is not None:
+        at.unlink(missing_ok=True)
+        at.symlink_to(path)
     ending = threading.Event()
 
     def hear() -> bytes:
@@ -106,13 +119,15 @@ def served_on_pty(answer: Answer, faults: Faults, end: bytes = b"\r\n") -> Itera
     def talk() -> None:
         while not ending.is_set():
             with contextlib.suppress(OSError):
-                _converse(hear, say, answer, faults, end)
+                _converse(hear, say, answer, faults, end, 10 / baud if baud else 0.0)
 
     thread = threading.Thread(target=talk, name="lab-pty", daemon=True)
     thread.start()
     try:
-        yield os.ttyname(theirs)
+        yield path if at is None else str(at)
     finally:
+        if at is not None:
+            at.unlink(missing_ok=True)
         ending.set()
         thread.join(5.0)
         os.close(ours)
@@ -120,20 +135,27 @@ def served_on_pty(answer: Answer, faults: Faults, end: bytes = b"\r\n") -> Itera
 
 
 def _converse(
-    hear: Callable[[], bytes], say: Callable[[bytes], None], answer: Answer, faults: Faults, end: bytes
+    hear: Callable[[], bytes],
+    say: Callable[[bytes], None],
+    answer: Answer,
+    faults: Faults,
+    end: bytes,
+    byte_s: float = 0.0,
 ) -> None:
     """One connection until it ends: lines in, answers out, faults in between."""
     buffer = b""
     while data := hear():
         buffer += data
         while b"\n" in buffer:
-            line, _, buffer = buffer.partition(b"\n")
-            ready_ns, text = answer(line.decode("ascii", errors="replace").strip(), clock.now_ns())
+            data, _, buffer = buffer.partition(b"\n")
+            clock.sleep((len(data) + 1) * byte_s)
+            line = data.decode("ascii", errors="replace").strip()
+            ready_ns, text = answer(line, clock.now_ns())
             clock.sleep_until(ready_ns)
             if text is None:
                 continue
-            for wait_s, part in faults.parts(text.encode("ascii") + end):
-                clock.sleep(wait_s)
+            for wait_s, part in faults.parts(text.encode("ascii") + end, line):
                 if part is None:
                     return
+                clock.sleep(wait_s + len(part) * byte_s)
                 say(part)
