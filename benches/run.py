@@ -1,4 +1,7 @@
-"""Every bench of docs/performance.md in turn: `make bench`; or some: `python benches/run.py http/closed startup`."""
+"""Every bench of docs/performance.md in turn: `make bench`; or some: `python benches/run.py http/closed startup`.
+
+One with options of its own: `python -m benches.http.closed --help`, from the root of the tree.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).resolve().parent.parent
 BENCHES = {
     "trace/read": "block traces by format, one core",
     "trace/info": "block traces drawn and measured, one core; memory against length",
@@ -29,7 +32,9 @@ def main() -> int:
             print(f"no bench is named {name}; there are: {', '.join(BENCHES)}", file=sys.stderr)
             return 2
         print(f"\n== {name}: {BENCHES[name]}", flush=True)
-        failed |= subprocess.run([sys.executable, str(HERE / f"{name}.py")], check=False).returncode
+        failed |= subprocess.run(
+            [sys.executable, "-m", f"benches.{name.replace('/', '.')}"], cwd=ROOT, check=False
+        ).returncode
     return failed
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
 import subprocess
 import tempfile
 from collections import defaultdict
@@ -27,6 +26,8 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from benches.engine import run_folder
+from benches.storage import written_file
 
 from iojoule.metrics.equivalence import equivalence, margin_of_repeats
 
@@ -101,18 +102,16 @@ def by_fio(load: Workload, file: Path, seconds: float, seed: int, scratch: Path)
 def by_us(load: Workload, file: Path, seconds: float, seed: int, scratch: Path) -> Figures:
     from iojoule import _native
 
-    with tempfile.TemporaryDirectory(dir=scratch) as name:
-        for folder in ("tables", "hist"):
-            (Path(name) / folder).mkdir()
+    with run_folder(scratch) as run:
         target = {"kind": "files", "files": [{"path": str(file)}], "direct": True, "writable": load.write > 0}
         config = {
-            "run": name, "target": target, "work": load.ours, "warmup_ns": round(RAMP_S * 1e9),
+            "run": str(run), "target": target, "work": load.ours, "warmup_ns": round(RAMP_S * 1e9),
             "duration_ns": round(seconds * 1e9), "seed": seed,
         }  # fmt: skip
         summary = json.loads(_native.block_load(json.dumps(config), _native.Progress()))
         if summary["errors"]:
             raise SystemExit(f"requests failed: {summary['errors']}")
-        table = pq.read_table(Path(name) / "tables" / "requests.parquet", columns=["phase", "issued_ns", "done_ns"])
+        table = pq.read_table(run / "tables" / "requests.parquet", columns=["phase", "issued_ns", "done_ns"])
     rows = table.filter(pc.equal(table["phase"].cast("string"), "measure"))
     latency = pc.subtract(rows["done_ns"], rows["issued_ns"]).combine_chunks().sort()
     at = {share: latency[ceil(share * len(latency)) - 1].as_py() / 1e3 for share in (0.5, 0.99)}
@@ -140,18 +139,6 @@ def judged(rounds: list[dict[str, Figures]]) -> list[dict[str, Any]]:
     return found
 
 
-def written_file(folder: Path, size: int) -> Path:
-    """A file without holes that does not compress."""
-    path = folder / "file"
-    piece = os.urandom(1 << 22)
-    with path.open("wb") as file:
-        for _ in range(size // len(piece)):
-            file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
-    return path
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=12)
@@ -171,7 +158,7 @@ def main() -> None:
         # Our records go to memory, so that they do not load the device that is measured.
         tempfile.TemporaryDirectory(dir=shm if shm.is_dir() else None) as scratch,
     ):
-        file = written_file(Path(name), given.size)
+        file = written_file(Path(name) / "file", given.size)
         for index in range(given.rounds):
             for load in WORKLOADS:
                 order = next(orders)

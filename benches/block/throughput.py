@@ -16,9 +16,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from benches.storage import loop_device, written_file
 
 SIZE = 1 << 30
 TUNED = ["--fixedbufs=1", "--registerfiles=1"]
@@ -84,17 +86,6 @@ def fio(
     return {"iops": job["read"]["iops"], "us": share / job["read"]["iops"] * 1e6}
 
 
-@contextlib.contextmanager
-def loop(file: Path, direct_io: bool) -> Iterator[str]:
-    mode = "on" if direct_io else "off"
-    attach = ["losetup", "-f", "--show", "-r", f"--direct-io={mode}", str(file)]
-    device = subprocess.run(attach, capture_output=True, text=True, check=True).stdout.strip()
-    try:
-        yield device
-    finally:
-        subprocess.run(["losetup", "-d", device], check=True)
-
-
 def cached(file: Path) -> None:
     """Every page of the file is in memory afterwards."""
     with file.open("rb", buffering=0) as data:
@@ -143,14 +134,11 @@ def main() -> None:
     given = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=given.folder)))
-        file = folder / "file"
-        with file.open("wb") as out, Path("/dev/urandom").open("rb") as noise:
-            for _ in range(SIZE >> 20):
-                out.write(noise.read(1 << 20))
-        subprocess.run(["sync", str(file)], check=True)
+        file = written_file(folder / "file", SIZE)
         targets = {"file": str(file)}
         for name, direct_io in (("loop_direct", True), ("loop_cached", False)):
-            targets[name] = stack.enter_context(loop(file, direct_io))
+            mode = "on" if direct_io else "off"
+            targets[name] = stack.enter_context(loop_device(file, "--read-only", f"--direct-io={mode}"))
         wanted = [case for case in CASES if not given.case or given.case in case[0]]
         results = [run(case, targets, given) for case in wanted]
     if given.json:

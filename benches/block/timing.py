@@ -15,13 +15,11 @@ cores: where requests waited at the cap it could not keep up, and the row is its
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
-import os
 import random
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
 from statistics import median
@@ -29,6 +27,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from benches.engine import fidelity, run_folder
+from benches.storage import loop_device, written_file
 
 FILE_BYTES = 256 << 20
 BLOCK = 4096
@@ -74,29 +74,12 @@ def write_traces(folder: Path, device: str) -> dict[str, int]:
     return spans
 
 
-@contextmanager
-def loop_device(folder: Path) -> Iterator[str]:
-    """A loop device over a written file that stays in the page cache."""
-    backing = folder / "backing"
-    with backing.open("wb") as file:
-        for _ in range(FILE_BYTES >> 22):
-            file.write(os.urandom(1 << 22))
-    attach = ["losetup", "--find", "--show", "--direct-io=off", str(backing)]
-    device = subprocess.run(attach, check=True, capture_output=True, text=True).stdout.strip()
-    try:
-        yield device
-    finally:
-        subprocess.run(["losetup", "--detach", device], check=True)
-
-
 def ours(device: str, trace: Path, speedup: float, waiting: str, scratch: Path) -> dict[str, float]:
     from iojoule import _native
 
-    with tempfile.TemporaryDirectory(dir=scratch) as name:
-        for folder in ("tables", "hist"):
-            (Path(name) / folder).mkdir()
+    with run_folder(scratch) as run:
         config = {
-            "run": name,
+            "run": str(run),
             "target": {"kind": "files", "files": [{"path": device}], "direct": True, "writable": False},
             "work": {"kind": "replay", "trace": str(trace), "speedup": speedup},
             "waiting": waiting,
@@ -104,16 +87,7 @@ def ours(device: str, trace: Path, speedup: float, waiting: str, scratch: Path) 
         summary = json.loads(_native.block_load(json.dumps(config), _native.Progress()))
     if summary["errors"] or summary["dropped"] or summary["unplayed"]:
         raise SystemExit(f"not all was played: {summary}")
-    seconds = (summary["end_ns"] - summary["epoch_ns"]) / 1e9
-    late = summary["lateness"]
-    return {
-        "stretch": summary["stretch"],
-        "late_p50_us": late["p50_ns"] / 1e3,
-        "late_p99_us": late["p99_ns"] / 1e3,
-        "late_max_us": late["max_ns"] / 1e3,
-        "cores": summary["cpu_s"] / seconds,
-        "at_cap": summary["queued_at_cap"],
-    }
+    return fidelity(summary) | {"at_cap": summary["queued_at_cap"]}
 
 
 def fio(device: str, trace: Path, speedup: float, span_ns: int, scratch: Path) -> dict[str, float]:
@@ -144,11 +118,12 @@ def main() -> None:
     given = parser.parse_args()
     by = [*given.waiting, *(["fio"] if which("fio") else [])]
     found: dict[tuple[str, str], list[dict[str, float]]] = {}
-    with tempfile.TemporaryDirectory() as name, loop_device(Path(name)) as device:
-        folder = Path(name)
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        # What is written goes to disk now, not while it is measured.
+        backing = written_file(folder / "backing", FILE_BYTES)
+        device = stack.enter_context(loop_device(backing, "--direct-io=off"))
         spans = write_traces(folder, device)
-        # What was just written goes to disk now, not while it is measured.
-        subprocess.run(["sync", str(folder / "backing")], check=True)
         for _ in range(given.rounds):
             for trace in given.traces:
                 for who in by:

@@ -11,10 +11,9 @@ import json
 import re
 import statistics
 import subprocess
-import tempfile
-from pathlib import Path
 
-from nginx import running
+from benches.engine import run_folder
+from benches.http.nginx import running
 
 CONNECTIONS = 40
 
@@ -23,12 +22,10 @@ def ours(url: str, seconds: float) -> tuple[float, float]:
     """Requests per second and processor seconds per second, every request recorded."""
     from iojoule import _native
 
-    with tempfile.TemporaryDirectory() as name:
-        for folder in ("tables", "hist"):
-            (Path(name) / folder).mkdir()
+    with run_folder() as run:
         config = {
             "url": url,
-            "run": name,
+            "run": str(run),
             "paths": ["/file"],
             "connections": CONNECTIONS,
             "duration_ns": round(seconds * 1e9),

@@ -12,7 +12,8 @@ import random
 import tempfile
 from pathlib import Path
 
-from nginx import running
+from benches.engine import fidelity, run_folder
+from benches.http.nginx import running
 
 
 def trace(path: Path, rate: float, seconds: float, clients: int) -> None:
@@ -39,13 +40,11 @@ def trace(path: Path, rate: float, seconds: float, clients: int) -> None:
 def replay(url: str, table: Path, waiting: str, mode: str) -> dict[str, float]:
     from iojoule import _native
 
-    with tempfile.TemporaryDirectory() as name:
-        for folder in ("tables", "hist"):
-            (Path(name) / folder).mkdir()
+    with run_folder() as run:
         config = {
             "replay": str(table),
             "url": url,
-            "run": name,
+            "run": str(run),
             "waiting": waiting,
             "connection_mode": mode,
             "warmup_ns": 1_000_000_000,
@@ -53,15 +52,7 @@ def replay(url: str, table: Path, waiting: str, mode: str) -> dict[str, float]:
         summary = json.loads(_native.http_replay(json.dumps(config), _native.Progress()))
     if summary["errors"]:
         raise SystemExit(f"requests failed: {summary['errors']}")
-    seconds = (summary["end_ns"] - summary["epoch_ns"]) / 1e9
-    late = summary["lateness"]
-    return {
-        "stretch": summary["stretch"],
-        "late_p50_us": late["p50_ns"] / 1e3,
-        "late_p99_us": late["p99_ns"] / 1e3,
-        "late_max_us": late["max_ns"] / 1e3,
-        "cores": summary["cpu_s"] / seconds,
-    }
+    return fidelity(summary)
 
 
 def main() -> None:

@@ -5,34 +5,21 @@ holds as much of the one as of the other), as Parquet and as DiskSim's text. Tim
 start of Python. There is no peer that measures the same rows. Do not conclude anything about traces with a footprint of
 terabytes from it: memory grows with the footprint.
 
-    python benches/trace/info.py [--rounds 3]
+    python -m benches.trace.info [--rounds 3]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
-import time
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from benches.one_core import measured
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 IOS, SECONDS = 3_598_422, 7200
-
-
-def measured(command: list[str]) -> tuple[float, float, int]:
-    """Wall seconds, CPU seconds and peak resident bytes of one command on one core."""
-    begin = time.monotonic()
-    process = subprocess.Popen(["taskset", "-c", "0", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.monotonic() - begin
-    if status != 0:
-        sys.exit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ Reading keeps one request in a billion, so that next to nothing is written. Rate
 work on the machine disturbs less than the wall clock. Do not conclude anything about compressed traces from it: there
 the decompressor sets the pace.
 
-    python benches/trace/read.py [--rounds 3] [--megabytes 100]
+    python -m benches.trace.read [--rounds 3] [--megabytes 100]
 """
 
 from __future__ import annotations

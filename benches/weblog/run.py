@@ -8,7 +8,7 @@ about logs with millions of distinct clients from it: this file repeats the same
 goaccess reads the file as COMMON, because a third of the lines are; it skips what follows, which is less work than
 ours. Both find the same number of good lines in it.
 
-    python benches/weblog/run.py [--rounds 5] [--megabytes 520]
+    python -m benches.weblog.run [--rounds 5] [--megabytes 520]
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
-import time
 from pathlib import Path
 from shutil import which
 from statistics import median
 from tempfile import TemporaryDirectory
+
+from benches.one_core import measured
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DATA = Path(os.environ.get("IOJOULE_REFERENCE_DATA", ROOT.parent / "shared" / "data")) / "httplogs"
@@ -46,17 +45,6 @@ def make_log(path: Path, megabytes: int) -> int:
         for _ in range(-(-megabytes * 1_000_000 // len(once))):
             file.write(once)
     return path.stat().st_size
-
-
-def measured(command: list[str]) -> tuple[float, float, int]:
-    """Wall seconds, CPU seconds, peak resident bytes of one command on one core."""
-    begin = time.monotonic()
-    process = subprocess.Popen(["taskset", "-c", "0", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.monotonic() - begin
-    if status != 0:
-        sys.exit(f"{command[0]} ended with {os.waitstatus_to_exitcode(status)}")
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def main() -> None:
