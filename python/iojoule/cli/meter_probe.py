@@ -40,7 +40,7 @@ def probe(
     except ValueError as error:
         raise ConfigError(str(error), key="--patience", value=patience) from None
     found = [_probe(config, count, patience_s) for config in meters_of(file, kind, setting)]
-    code = max(meter["exit"] for meter in found)
+    code: int = max(meter["exit"] for meter in found)
     if json:
         console.document({"meters": found, "exit": code})
         return code

@@ -15,6 +15,7 @@ class RawFile:
     """Appends to ``path``; unbuffered, so that a killed process leaves all it said and heard."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file: BinaryIO | None = path.open("ab", buffering=0)
         self.failure = ""

@@ -11,9 +11,13 @@ if TYPE_CHECKING:
     from iojoule.meters.config import MeterConfig
 
 DRIVERS = {
+    "constant": "iojoule.meters.constant:Constant",
     "hwmon": "iojoule.meters.hwmon:Hwmon",
+    "log_file": "iojoule.meters.log_file:LogFile",
+    "manual": "iojoule.meters.manual:Manual",
     "powercap": "iojoule.meters.powercap:Powercap",
     "utilisation": "iojoule.meters.utilisation:Utilisation",
+    "yokogawa_wt210": "iojoule.meters.yokogawa_wt210:YokogawaWt210",
     "yokogawa_wt310": "iojoule.meters.yokogawa_wt310:YokogawaWt310",
 }
 
