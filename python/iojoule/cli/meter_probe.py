@@ -32,13 +32,10 @@ def probe(
     """
     from iojoule.cli import console
     from iojoule.cli.meter_sections import meters_of
-    from iojoule.errors import ConfigError
+    from iojoule.cli.values import value_of
     from iojoule.quantities import seconds
 
-    try:
-        patience_s = seconds(patience)
-    except ValueError as error:
-        raise ConfigError(str(error), key="--patience", value=patience) from None
+    patience_s = value_of(patience, seconds, "--patience")
     found = [_probe(config, count, patience_s) for config in meters_of(file, kind, setting)]
     code: int = max(meter["exit"] for meter in found)
     if json:

@@ -44,16 +44,19 @@ def entry(kind: str) -> Entry:
     about = " ".join((ast.get_docstring(tree) or "").partition("\n\n")[0].split()).partition(". ")[0].rstrip(".")
     needs = tuple(sorted({name for used in _files(module) for name in _foreign(_tree(used))}))
     missing = tuple(name for name in needs if importlib.util.find_spec(name) is None)
-    return Entry(kind, about, _boundaries(kind, tree), needs, missing, f"docs/meters/{kind}.md")
+    boundaries = _chosen(kind) or next(filter(None, map(_made_with, _files(module))), ())
+    return Entry(kind, about, boundaries, needs, missing, f"docs/meters/{kind}.md")
 
 
-def _boundaries(kind: str, tree: ast.Module) -> tuple[str, ...]:
-    """Those its configuration lets choose, or those its channels are made with."""
+def _chosen(kind: str) -> tuple[str, ...]:
+    """The boundaries its configuration lets choose from."""
     field = driver_class(kind).Config.model_fields.get("boundary")
-    if field is not None:
-        choices = [word for word in get_args(field.annotation) if word in BOUNDARIES]
-        if choices:
-            return tuple(choices)
+    return tuple(word for word in get_args(field.annotation) if word in BOUNDARIES) if field else ()
+
+
+def _made_with(module: str) -> tuple[str, ...]:
+    """The boundaries a file names; the one that defines them names none of its own."""
+    tree = ast.Module([], []) if module == "iojoule.meters.base" else _tree(module)
     keys = {id(key) for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys}
     words = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in keys}
     return tuple(boundary for boundary in BOUNDARIES if boundary in words)
