@@ -11,6 +11,7 @@ from iojoule.meters.attached import places
 from iojoule.meters.catalog import BOUNDARIES, catalog, entry
 from iojoule.meters.table import DRIVERS
 
+
 @pytest.mark.parametrize("kind", DRIVERS)
 def test_every_driver_says_what_it_is_and_where_its_boundary_lies(kind: str) -> None:
     one = entry(kind)
