@@ -28,6 +28,7 @@ class Bench:
     def __init__(self, *script: tuple[float, float] | MeterError) -> None:
         self.script = list(script)
         self.calls: list[str] = []
+        self.clocks: list[ClockProbe] = []
 
     def configure(self) -> None:
         self.calls.append("configure")
@@ -46,7 +47,7 @@ class Bench:
         return [read(P, int(step[0] * S), int(step[1] * S), 0, 12.0)]
 
     def sync(self) -> ClockProbe | None:
-        return None
+        return self.clocks.pop(0) if self.clocks else None
 
     def stop(self) -> dict[str, Any] | None:
         return {"meter_j": 1.0}
@@ -116,6 +117,37 @@ def test_a_fatal_error_ends_it_and_lets_the_meter_go(monkeypatch: pytest.MonkeyP
     bench = Bench((0, 1), Fatal("wrong range"), (1, 2))
     code, said, _ = run(bench, monkeypatch)
     assert (code, bench.calls[-1], events(said)) == (3, "close", ["fatal"])
+
+
+def test_the_meters_clock_is_read_before_during_and_after_but_never_before_a_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(room, "SYNC_S", 0.0)
+    bench = Bench((0, 1), (1, 2))
+    bench.clocks = [ClockProbe(n, 1000 + n, n + 2) for n in range(100)]
+    _, said, _ = run(bench, monkeypatch)
+    kinds = "".join({"describe": "d", "readings": "r", "probe": "p", "final": "f"}[next(iter(one))] for one in said)
+    assert kinds == "ppppdrprpppppf"
+    assert said[0]["probe"] == [0, 1000, 2]
+
+
+def test_a_clock_that_cannot_be_read_now_costs_no_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy() -> ClockProbe | None:
+        raise Retry("busy")
+
+    bench = Bench((0, 1), (1, 2))
+    monkeypatch.setattr(bench, "sync", busy)
+    _, said, _ = run(bench, monkeypatch)
+    assert sum("readings" in document for document in said) == 2
+    assert "its clock was not read: busy" in [document.get("text") for document in said]
+
+
+def test_readings_of_a_fast_meter_leave_together_and_none_stays_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Bench, "poll_s", 0.001)
+    _, said, _ = run(Bench(*[(n * 1e-3, (n + 1) * 1e-3) for n in range(30)]), monkeypatch)
+    sent = [row[3] for document in said if "readings" in document for row in document["readings"]]
+    assert sent == list(range(30))
+    assert sum("readings" in document for document in said) < 10
 
 
 @pytest.fixture

@@ -56,13 +56,16 @@ def findings(run: RunData, changed: list[str]) -> Iterator[Finding]:
         yield Finding("fail", f"the run did not reach its end ({run.status})")
     for table in changed:
         yield Finding("fail", f"{table} is not what the run wrote: its hash differs")
+    if run.ranging:
+        yield Finding("note", "made to find the ranges of meters; what it measured enters no figure")
+        return
     metrics = metrics_of(run)
     yield from findings_of(run, metrics=metrics)
     for metric in metrics:
         if metric.name == "energy" and metric.value is None:
             yield Finding("fail", f"no energy of {metric.scope or 'the run'}: {metric.note}")
     for event in run.events:
-        if event["event"] in ("warning", "server_down", "meter_lost", "meter_fatal"):
+        if event["event"] in ("warning", "server_down", "meter_lost", "meter_fatal", "meter_warning"):
             said = event.get("text") or event.get("meter", "")
             what = "" if event["event"] == "warning" else f"{event['event'].replace('_', ' ')}: "
             yield Finding("warning", what + said)

@@ -76,7 +76,7 @@ class RichView:
         rate, throughput = self._rates.of(figures.done, figures.bytes)
         step = figures.step
         table = Table(
-            title=f"{step.index + 1}/{figures.total_steps}  {step.workload} on {step.target}, repeat {step.repeat}",
+            title=f"{step.index + 1}/{figures.total_steps}  {step.workload} on {step.target}, {step.which}",
             show_header=False,
             title_justify="left",
             box=None,

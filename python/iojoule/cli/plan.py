@@ -46,7 +46,7 @@ def app(
     print(f"{plan.header.name}: {len(plan.steps)} steps, {_length(plan)}, meters: {meters}")
     for step in plan.steps:
         parameters = "  ".join(f"{key}={value}" for key, value in step.parameters.items())
-        print(f"{step.index + 1:4}  {step.target:16} {step.workload:24} repeat {step.repeat}  {parameters}".rstrip())
+        print(f"{step.index + 1:4}  {step.target:16} {step.workload:24} {step.which}  {parameters}".rstrip())
 
 
 def _length(plan: Plan) -> str:

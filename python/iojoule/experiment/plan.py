@@ -14,6 +14,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from iojoule.errors import ConfigError
+from iojoule.experiment import ranging
 from iojoule.experiment.model import NAME, Experiment, Header
 from iojoule.experiment.parse import Source, config_error, load
 from iojoule.experiment.sections import KINDS, model_of, quantity
@@ -37,26 +38,34 @@ class Variant:
 
 @dataclass(frozen=True)
 class Step:
-    """One run to be made."""
+    """One run to be made. Its ``role`` is to be measured, or to find the ranges of meters ("ranging")."""
 
     index: int
     target: str
     workload: str
     repeat: int
     parameters: dict[str, Any]
+    role: str = "measured"
+
+    @property
+    def which(self) -> str:
+        """The run among those of its target and workload, in words."""
+        return self.role if self.role == ranging.ROLE else f"repeat {self.repeat}"
 
     @property
     def folder(self) -> str:
-        return f"{self.index:03d}_{self.target}_{self.workload}_r{self.repeat}"
+        which = self.role if self.role == ranging.ROLE else f"r{self.repeat}"
+        return f"{self.index:03d}_{self.target}_{self.workload}_{which}"
 
     def describe(self) -> dict[str, Any]:
-        return {
+        document: dict[str, Any] = {
             "index": self.index,
             "target": self.target,
             "workload": self.workload,
             "repeat": self.repeat,
             "parameters": self.parameters,
         }
+        return document | ({"role": self.role} if self.role == ranging.ROLE else {})
 
 
 @dataclass(frozen=True)
@@ -131,7 +140,8 @@ def make_plan(source: Source) -> Plan:
     if len(targets) * len(workloads) * header.repeats > MOST_STEPS:
         raise source.error(f"the experiment has more than {MOST_STEPS:,} steps", "experiment", 0, "repeats")
     by_name = {v.name: v for v in targets}, {v.name: v for v in workloads}
-    return Plan(source, experiment, *by_name, _steps(header, targets, workloads))
+    steps = ranging.with_ranging(_steps(header, targets, workloads), meters)
+    return Plan(source, experiment, *by_name, steps)
 
 
 def _refuse_what_does_not_fit(source: Source, target: Any, workload: Variant) -> None:

@@ -96,9 +96,7 @@ class Campaign:
                 continue
             if self.brake.after_step:
                 break
-            self.note(
-                f"step {step.index + 1}/{len(self.plan.steps)}: {step.workload} on {step.target}, repeat {step.repeat}"
-            )
+            self.note(f"step {step.index + 1}/{len(self.plan.steps)}: {step.workload} on {step.target}, {step.which}")
             folder = _fresh(campaign.path / "runs" / step.folder)
             status = run_step(context, step, folder, facts)
             campaign.manifest["runs"].append({"folder": f"runs/{folder.name}", "status": status, "step": step.index})

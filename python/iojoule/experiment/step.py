@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iojoule.errors import DeviceError, HostError, IojouleError, RunFailed
+from iojoule.errors import DeviceError, IojouleError, RunFailed
+from iojoule.experiment import ranging
+from iojoule.experiment.metering import Metering
 from iojoule.experiment.plan import Plan, Step
 from iojoule.experiment.processor import ProcessorTime
-from iojoule.meters.base import Reading
-from iojoule.meters.supervisor import MeterSet
-from iojoule.store.schema import READINGS
 from iojoule.store.writer import RunWriter
 from iojoule.targets import open_target
 from iojoule.targets.base import Opening, Running
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from iojoule._native import Progress
 
 TICK_S = 0.1
-METER_START_S = 20.0
-"""How long the first good reading of every meter is awaited."""
 
 
 @dataclass
@@ -141,38 +139,28 @@ def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack,
     run.manifest["target"] |= target.describe()
     for text in target.warnings:
         run.event("warning", text=text)
-    lock = threading.Lock()
-
-    def keep(meter: str, readings: Sequence[Reading]) -> None:
-        with lock:
-            run.readings([_row(meter, reading) for reading in readings])
-
-    def note(meter: str, kind: str, text: str) -> None:
-        figures.note = f"{meter}: {text}"
-        with lock:
-            run.event(f"meter_{kind}", meter=meter, text=text)
-
-    meters = MeterSet(plan.experiment.meter, run.path / "raw", keep, note)
-    stack.callback(lambda: _close(meters, run))
-    meters.start()
-    missing = meters.wait_first_good(METER_START_S)
-    run.manifest["meters"] = meters.descriptions()
-    run.save()
-    if missing:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in missing.items())
-        raise HostError(
-            f"no good reading to begin with: {reasons}",
-            missing=next(iter(missing)),
-            remedy="look at raw/<meter>.log in the run folder, or take the meter out of the experiment",
-        )
-    watch = _Watch(context, run, meters, target, figures, lock)
+    meters = _meters(context, step, run, figures)
+    stack.callback(meters.close)
+    meters.begin()
+    watch = _Watch(context, run, meters, target, figures)
     if isinstance(target, Storage) and target.paths:
         _bring_into_state(context, step, run, target, watch)
     run.phase("prepare", began, time.monotonic_ns())
     watch.idle("idle", plan.header.idle)
     _drive(context, step, run, target, watch)
     watch.idle("idle", plan.header.idle_after)
-    watch.rest(max((2 * meter.interval for meter in plan.experiment.meter), default=0.0))
+    watch.rest(meters.longest_s)
+    if step.role == ranging.ROLE:
+        run.manifest["ranging"] = ranging.found(meters.configs, meters.peaks)
+
+
+def _meters(context: StepContext, step: Step, run: RunWriter, figures: Figures) -> Metering:
+    configs, found_by = ranging.ranged(context.plan.experiment.meter, step, run.path.parent)
+    advice = ranging.REPEAT if found_by else ranging.OVERLOADED
+    if found_by:
+        run.manifest["ranges_found_by"] = found_by
+    show = partial(setattr, figures, "note")
+    return Metering(configs, run, show, None if step.role == ranging.ROLE else advice)
 
 
 def _opened(context: StepContext, step: Step, run: RunWriter, figures: Figures) -> AbstractContextManager[Running]:
@@ -258,13 +246,12 @@ class _Watch:
         self,
         context: StepContext,
         run: RunWriter,
-        meters: MeterSet,
+        meters: Metering,
         target: Running,
         figures: Figures,
-        lock: threading.Lock,
     ) -> None:
         self.context, self.run, self.meters, self.target = context, run, meters, target
-        self.figures, self.lock = figures, lock
+        self.figures, self.lock = figures, meters.lock
         self.began = time.monotonic()
         self.up = True
         self.vanished = False
@@ -347,17 +334,6 @@ class _Watch:
                 raise Interrupted
             self.tick()
             time.sleep(min(TICK_S, left))
-
-
-def _row(meter: str, reading: Reading) -> dict[str, Any]:
-    columns = {name: getattr(reading, name) for name in READINGS.names if name not in ("meter", "quality")}
-    return {"meter": meter, **columns, "quality": reading.flags}
-
-
-def _close(meters: MeterSet, run: RunWriter) -> None:
-    finals = meters.close()
-    if finals:
-        run.manifest["meter_finals"] = finals
 
 
 def _plain(prepared: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Protocol
 
 from iojoule.meters.base import ClockProbe
@@ -107,7 +108,8 @@ class ClockMap:
         self._at_ns = self._offset_ns = self._drift = self._u_offset_ns = self._u_drift = 0.0
 
     def add(self, probe: ClockProbe) -> ClockProbe:
-        """Take one more probe; returns it."""
+        """Take one more probe; returns it, with the step of the meter's clock."""
+        probe = replace(probe, resolution_ns=int(self.resolution_ns))
         # The shortest ways tell most; the newest tell of drift.
         self.probes.append(probe)
         if len(self.probes) > self.KEEP:

@@ -3,30 +3,45 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import math
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import iojoule
 from iojoule.meters import wire
-from iojoule.meters.base import Reading
+from iojoule.meters.base import ClockProbe, Reading
+from iojoule.meters.clock_history import ClockHistory
 from iojoule.meters.config import MeterConfig
 
 #: Seconds before the n-th restart of a process that died.
 RESTART_S = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
+#: Room in the pipe, so that a fast meter never waits for its listener.
+_PIPE_BYTES = 1 << 20
+#: Of each channel the number of its last reading and the end of its window.
+After = Mapping[str, tuple[int, int]]
 
 
 class MeterProcess:
     """Not thread safe: the supervisor's thread drives it, others read under the supervisor's lock."""
 
-    def __init__(self, config: MeterConfig, raw: Path | None, on_event: Callable[[str, str, str], None]) -> None:
-        self.name, self._config, self._raw, self._on_event = config.name, config, raw, on_event
+    def __init__(
+        self,
+        config: MeterConfig,
+        raw: Path | None,
+        on_event: Callable[[str, str, str], None],
+        on_probe: Callable[[str, ClockProbe], None],
+        after: After,
+    ) -> None:
+        self.name, self._config, self._raw = config.name, config, raw
+        self._on_event, self._on_probe = on_event, on_probe
+        self.clock = ClockHistory()
         self.description: dict[str, Any] = {"name": config.name, "driver": config.kind, "identity": {}, "channels": []}
         self.process: subprocess.Popen[bytes] | None = None
         #: Watts of the last good reading by channel; empty while the meter is lost.
@@ -39,7 +54,7 @@ class MeterProcess:
         #: The longest silence of a healthy meter.
         self.patience_s = max(15.0, 5 * config.interval)
         self.silent_by = math.inf
-        self._after: dict[str, tuple[int, int]] = {}
+        self._after = dict(after)
         self._lost = False
         self._restarts = 0
         self._ended = False
@@ -61,6 +76,8 @@ class MeterProcess:
             bufsize=0,
         )
         assert process.stdin and process.stdout and process.stderr
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         job = {"meter": self._config.model_dump(mode="json"), "raw": str(self._raw) if self._raw else None}
         self.process, self._out, self._err, self._ended, self._killed = process, b"", b"", False, ""
         self.silent_by = time.monotonic() + self.patience_s
@@ -108,6 +125,11 @@ class MeterProcess:
             return readings
         if "describe" in said:
             self.description = said["describe"]
+        elif "probe" in said:
+            sent_ns, meter_ns, received_ns = map(int, said["probe"])
+            probe = ClockProbe(sent_ns, meter_ns, received_ns, int(said["resolution_ns"]))
+            self.clock.add(probe, probe.resolution_ns, said["since_ns"])
+            self._on_probe(self.name, probe)
         elif "final" in said:
             self.final, self._ended = said["final"], True
         elif said["event"] == "fatal":

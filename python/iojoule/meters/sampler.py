@@ -1,13 +1,16 @@
 """The process of one meter: ``python -m iojoule.meters.sampler``.
 
 One JSON line comes in on stdin, ``{"meter": {...}, "raw": path or null, "after": {...}}``. JSON lines go out on
-stdout: ``{"describe": ...}``, ``{"readings": [...]}``, ``{"event": "lost|retry|back|fatal|warning", "text": ...}``
-and at the end ``{"final": ...}``. The line ``stop``, or the end of stdin, ends it; so does the death of its parent.
+stdout: ``{"describe": ...}``, ``{"readings": [...]}``, ``{"probe": [sent, meter, received], ...}`` of its clock,
+``{"event": "lost|retry|back|fatal|warning", "text": ...}`` and at the end ``{"final": ...}``. The line ``stop``, or the
+end of stdin, ends it; so does the death of its parent.
 """
 
 from __future__ import annotations
 
+import gc
 import json
+import math
 import os
 import select
 import signal
@@ -17,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from iojoule.meters import wire
-from iojoule.meters.base import Driver, Fatal, MeterError, Reconnect
+from iojoule.meters.base import Driver, Fatal, MeterError, Reconnect, Retry
 from iojoule.meters.continuity import Continuity
+from iojoule.meters.punctual import punctual
 from iojoule.meters.rawlog import RawFile
 from iojoule.meters.table import driver_class, parse_meter
 
@@ -26,6 +30,11 @@ from iojoule.meters.table import driver_class, parse_meter
 BACKOFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 #: Attempts on the same connection before it is made anew.
 _ATTEMPTS = 3
+#: Seconds between two probes of the meter's clock, and how many are made at either end: the quickest tells most.
+SYNC_S = 10.0
+_PROBES_AT_THE_ENDS = 4
+#: Readings of a fast meter leave together, this often.
+_GATHER_NS = 50_000_000
 
 
 class Commands:
@@ -63,6 +72,11 @@ class Sampler:
         self.failures = 0
         self.due_ns = 0
         self.described: dict[str, Any] = {}
+        self.scheduling = ""
+        self.since_ns = 0
+        self.sync_due_ns: float = math.inf
+        self._rows: list[wire.Row] = []
+        self._rows_ns = 0
 
     def run(self, commands: Commands, raw: RawFile | None) -> int:
         """Sample until told to stop; the exit code."""
@@ -74,6 +88,9 @@ class Sampler:
                     if commands.stopped(self.due_ns):
                         break
                     self._sample()
+                    # After a reading there is the most time until the next.
+                    if time.monotonic_ns() >= self.sync_due_ns:
+                        self._sync(1)
                 except Fatal:
                     raise
                 except MeterError as error:
@@ -85,17 +102,26 @@ class Sampler:
                     raw.failure = ""
             self._finish()
         except Fatal as error:
+            self._hand_over()
             _say(event="fatal", text=str(error))
             return 3
         finally:
-            self.driver.close()
+            try:
+                self._hand_over()
+            finally:
+                self.driver.close()
         return 0
 
     def _connect(self) -> None:
         self.driver.configure()
+        self.since_ns = time.monotonic_ns()
+        self._sync(_PROBES_AT_THE_ENDS)
         described = self.driver.describe().document(self.name, self.kind, self.driver.poll_s or self.interval_s)
+        described |= {"scheduling": self.scheduling} if self.scheduling else {}
         self.driver.start()
         self.connected = True
+        gc.collect()
+        gc.freeze()  # a look at all that was imported would be milliseconds in the way of a reading
         if described != self.described:
             _say(describe=described)
             self.described = described
@@ -113,15 +139,42 @@ class Sampler:
                 self.due_ns += (missed + 1) * poll_ns
         if not readings:
             return
-        _say(readings=[wire.row(reading) for reading in self.continuity.stamp(readings)])
+        self._rows += [wire.row(reading) for reading in self.continuity.stamp(readings)]
+        if not poll_ns or poll_ns > _GATHER_NS or self.failures or now_ns - self._rows_ns > _GATHER_NS:
+            self._hand_over()
+            self._rows_ns = now_ns
         if self.failures:
             self.failures = 0
             _say(event="back", text="")
+
+    def _hand_over(self) -> None:
+        if self._rows:
+            _say(readings=self._rows)
+            self._rows = []
+
+    def _sync(self, probes: int) -> None:
+        """Look at the meter's clock, where it has one."""
+        self.sync_due_ns = math.inf
+        for _ in range(probes):
+            try:
+                probe = self.driver.sync()
+            except Retry as error:
+                self._hand_over()
+                _say(event="warning", text=f"its clock was not read: {error}")
+                probe = None
+            else:
+                if probe is None:
+                    return
+            self.sync_due_ns = time.monotonic_ns() + SYNC_S * 1e9
+            if probe:
+                stamps = [probe.sent_ns, probe.meter_ns, probe.received_ns]
+                _say(probe=stamps, resolution_ns=probe.resolution_ns, since_ns=self.since_ns)
 
     def _lost(self, error: MeterError) -> None:
         if not self.failures:
             self.continuity.interrupted()
         self.failures += 1
+        self._hand_over()
         _say(event="lost" if self.failures == 1 else "retry", text=str(error))
         if isinstance(error, Reconnect) or self.failures % _ATTEMPTS == 0:
             self.driver.close()
@@ -132,8 +185,11 @@ class Sampler:
 
     def _finish(self) -> None:
         final = None
+        self._hand_over()
         if self.connected:
             try:
+                if math.isfinite(self.sync_due_ns):
+                    self._sync(_PROBES_AT_THE_ENDS)
                 final = self.driver.stop()
             except MeterError as error:
                 _say(event="warning", text=f"no final reading: {error}")
@@ -156,7 +212,9 @@ def main() -> int:
     make: Any = driver_class(config.kind)
     driver: Driver = make(config, raw)
     continuity = Continuity(driver.poll_s or config.interval, job.get("after"))
-    return Sampler(driver, config.name, config.kind, config.interval, continuity).run(commands, raw)
+    sampler = Sampler(driver, config.name, config.kind, config.interval, continuity)
+    sampler.scheduling = punctual(driver.poll_s)
+    return sampler.run(commands, raw)
 
 
 def _say(**document: Any) -> None:

@@ -9,25 +9,33 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import select
 import selectors
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from iojoule.meters.base import Reading
+from iojoule.meters.base import ClockProbe, Reading
 from iojoule.meters.config import MeterConfig
-from iojoule.meters.process import MeterProcess
+from iojoule.meters.process import After, MeterProcess
 
-#: (meter, readings) and (meter, "lost" | "back" | "fatal" | "warning", text); called in the listening thread.
+#: (meter, readings), (meter, "lost" | "back" | "fatal" | "warning", text), (meter, probe of its clock); called in the
+#: listening thread.
 Sink = Callable[[str, list[Reading]], None]
 OnEvent = Callable[[str, str, str], None]
+OnProbe = Callable[[str, ClockProbe], None]
+#: Messages are heard together, this often: a thread that wakes for each takes the processor from the load.
+GATHER_S = 0.05
 
 
 class MeterSet:
-    """The meters of one run. ``start``, ``wait_first_good``, ``latest`` while it lasts, ``close``."""
+    """The meters of one run. ``start``, ``wait_first_good``, ``latest`` while it lasts, ``close``.
+
+    ``after`` is where each meter's channels were left off by an earlier set whose readings these go on from.
+    """
 
     def __init__(
         self,
@@ -35,17 +43,26 @@ class MeterSet:
         raw_dir: Path | None = None,
         sink: Sink = lambda meter, readings: None,
         on_event: OnEvent = lambda meter, kind, text: None,
+        after: Mapping[str, After] | None = None,
+        on_probe: OnProbe = lambda meter, probe: None,
     ) -> None:
         names = [config.name for config in configs]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two meters are named {', '.join(twice)}; give each its own name")
-        self._sink, self._on_event = sink, on_event
+        self._sink, self._on_event, self._on_probe = sink, on_event, on_probe
         self._meters = [
-            MeterProcess(config, raw_dir / f"{config.name}.log" if raw_dir else None, self._event) for config in configs
+            MeterProcess(
+                config,
+                raw_dir / f"{config.name}.log" if raw_dir else None,
+                self._event,
+                self._probe,
+                (after or {}).get(config.name, {}),
+            )
+            for config in configs
         ]
         #: What the sink or the event callback raised first. The meters go on; the runner decides.
         self.failure: Exception | None = None
-        self._events: list[tuple[str, str, str]] = []
+        self._news: list[tuple[Callable[..., None], tuple[object, ...]]] = []
         self._changed = threading.Condition()
         self._selector = selectors.DefaultSelector()
         self._wake_in, self._wake_out = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -77,6 +94,16 @@ class MeterSet:
         """What each meter said of itself, in the order of the experiment: the "meters" of a manifest."""
         with self._changed:
             return [meter.description for meter in self._meters]
+
+    def clocks(self) -> dict[str, list[dict[str, Any]]]:
+        """The clock of each meter that has one of its own, an entry a connection: fit, bound, how far it moved."""
+        with self._changed:
+            return {meter.name: clock for meter in self._meters if (clock := meter.clock.describe())}
+
+    def clock_warnings(self) -> list[tuple[str, str]]:
+        """(meter, text) of clocks that did not run as was fitted."""
+        with self._changed:
+            return [(meter.name, text) for meter in self._meters for text in meter.clock.warnings()]
 
     def latest(self) -> dict[tuple[str, str], float]:
         """Watts of the last good reading of each (meter, channel) of power or energy; nothing of a lost meter."""
@@ -116,6 +143,8 @@ class MeterSet:
                     meter.kill(f"silent for {meter.patience_s:.0f} s")
                 elif meter.process is None and self._close_by is None and now >= meter.restart_at:
                     self._spawn(meter)
+            if self._close_by is None:
+                select.select([self._wake_in], [], [], GATHER_S)
         self._selector.close()
         os.close(self._wake_in)
 
@@ -135,7 +164,7 @@ class MeterSet:
             self._tell()
 
     def _hear(self, meter: MeterProcess, fd: int) -> None:
-        data = os.read(fd, 1 << 16)
+        data = os.read(fd, 1 << 20)
         with self._changed:
             readings = meter.heard(fd, data)
             self._changed.notify_all()
@@ -150,13 +179,16 @@ class MeterSet:
             self._tell()
 
     def _event(self, meter: str, kind: str, text: str) -> None:
-        self._events.append((meter, kind, text))
+        self._news.append((self._on_event, (meter, kind, text)))
+
+    def _probe(self, meter: str, probe: ClockProbe) -> None:
+        self._news.append((self._on_probe, (meter, probe)))
 
     def _tell(self) -> None:
-        """Hand the events on, outside the lock: a callback may hold a lock that a reader of ``latest`` waits for."""
-        events, self._events = self._events, []
-        for event in events:
-            self._hand_on(self._on_event, *event)
+        """Hand the news on, outside the lock: a callback may hold a lock that a reader of ``latest`` waits for."""
+        news, self._news = self._news, []
+        for call, what in news:
+            self._hand_on(call, *what)
 
     def _hand_on(self, call: Callable[..., None], *what: object) -> None:
         try:

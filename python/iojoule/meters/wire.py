@@ -10,6 +10,9 @@ from iojoule.meters.base import Reading
 
 Row = list[Any]
 
+#: Made once: ``json.dumps`` with options makes one a call. Strict, so NaN in an identity is an error and no surprise.
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
 
 def row(reading: Reading) -> Row:
     """The reading as a JSON array."""
@@ -35,8 +38,8 @@ def reading(row: Row) -> Reading:
 
 
 def line(**document: Any) -> bytes:
-    """One JSON line; strict JSON, so NaN in an identity is an error and not a surprise to another reader."""
-    return json.dumps(document, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    """One line of strict JSON; ValueError for NaN."""
+    return _encode(document).encode() + b"\n"
 
 
 def _finite(number: float) -> float | None:

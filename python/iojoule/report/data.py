@@ -60,6 +60,11 @@ class RunData:
         """Its clock was a model's, and so is every watt."""
         return bool(self.manifest.get("simulated"))
 
+    @property
+    def ranging(self) -> bool:
+        """It was made to find the ranges of meters: what it measured, with autorange, enters no figure."""
+        return (self.manifest.get("step") or {}).get("role") == "ranging"
+
     def phase(self, name: str) -> Span | None:
         return next((span for span in self.phases if span.name == name), None)
 

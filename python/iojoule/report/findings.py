@@ -185,6 +185,9 @@ def _events(runs: Sequence[RunResult]) -> list[Finding]:
                 key = ("warning", str(event.get("text", "")).rstrip("."))
             elif name == "meter_lost":
                 key = ("warning", f"the meter {event.get('meter')} was lost for a while")
+            elif name in ("meter_fatal", "meter_warning"):
+                what = "gave up: " if name == "meter_fatal" else ""
+                key = ("warning", f"the meter {event.get('meter')} {what}{event.get('text')}".rstrip("."))
             elif name == "server_down":
                 key = ("warning", "the server was down for a while")
             elif name == "error":

@@ -162,15 +162,16 @@ def reduce_run(run: RunData, interval_s: float) -> RunResult:
 
 def reduce_campaign(campaign: CampaignData, interval_s: float | None = None) -> tuple[list[Scenario], float]:
     """Scenarios in the order they were run, each with its targets in that order; and the interval of the courses."""
-    spans = [span for run in campaign.runs for span in run.phases if span.name == "measure"]
+    runs = [run for run in campaign.runs if not run.ranging] or campaign.runs
+    spans = [span for run in runs for span in run.phases if span.name == "measure"]
     asked = next((float(run.manifest["interval_s"]) for run in campaign.runs if run.manifest.get("interval_s")), None)
     step = interval_s or asked or interval_for(spans)
     found: dict[tuple[str, str], tuple[RunData, dict[str, list[RunResult]]]] = {}
-    for run in campaign.runs:
+    for run in runs:
         key = (run.workload, repr(sorted(run.parameters.items(), key=lambda item: item[0])))
         _, targets = found.setdefault(key, (run, {}))
         targets.setdefault(run.target, []).append(reduce_run(run, step))
-    order = list(dict.fromkeys(run.target for run in campaign.runs))
+    order = list(dict.fromkeys(run.target for run in runs))
     return [
         Scenario(
             first.workload,

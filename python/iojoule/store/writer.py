@@ -20,10 +20,14 @@ from typing import Any
 import pyarrow as pa
 
 from iojoule.errors import IojouleError, RunFailed
+from iojoule.store.host_clock import Pair, step_s
 from iojoule.store.schema import READINGS, SCHEMA_VERSION
 
 COMMIT_S = 1.0
 """Seconds of readings a kill may lose."""
+
+MOST_ROWS = 10_000
+"""Readings that wait in memory before they are written, whatever the time."""
 
 RESERVE = ".reserve"
 RESERVE_BYTES = 1 << 17
@@ -35,13 +39,6 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     fresh = path.with_name(path.name + ".new")
     fresh.write_text(json.dumps(document, indent=1, default=str) + "\n", encoding="utf-8")
     fresh.replace(path)
-
-
-def clock_pair() -> tuple[int, int]:
-    """The same instant as (monotonic, UTC since 1970) in nanoseconds."""
-    before = time.monotonic_ns()
-    utc = time.time_ns()
-    return (before + time.monotonic_ns()) // 2, utc
 
 
 def process_stamp(pid: int) -> str | None:
@@ -135,7 +132,8 @@ class RunWriter(_Folder):
     """The folder of one run. Use as a context: leaving it always writes the stop document."""
 
     def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
-        super().__init__(path, {"kind": "run", "clock_pairs": [clock_pair()], **facts})
+        self._pair = Pair.now()
+        super().__init__(path, {"kind": "run", "clock_pairs": [self._pair.plain()], **facts})
         for folder in ("tables", "hist", "raw"):
             (path / folder).mkdir()
         self._events = (path / "events.jsonl").open("ab", buffering=0)
@@ -164,10 +162,17 @@ class RunWriter(_Folder):
         self.event("phase", ns=end_ns, phase=name, edge="end")
 
     def tick(self) -> None:
-        """To be called often: keeps clock pairs every 60 s and lets readings survive a kill."""
-        pair = clock_pair()
-        if pair[0] - self.manifest["clock_pairs"][-1][0] >= 60_000_000_000:
-            self.manifest["clock_pairs"].append(pair)
+        """To be called often: sees when the host's clock is set, keeps clock pairs every 60 s and on both sides of such
+        a step, and lets readings survive a kill."""
+        before, self._pair = self._pair, Pair.now()
+        kept = self.manifest["clock_pairs"]
+        if (stepped := step_s(before, self._pair)) is not None:
+            kept += [before.plain(), self._pair.plain()]
+            self.save()
+            text = f"host clock stepped by {stepped:+.3f} s; the times of the run are monotonic and did not move"
+            self.event("warning", text=text, host_clock_step_s=stepped)
+        elif self._pair.monotonic_ns - kept[-1][0] >= 60_000_000_000:
+            kept.append(self._pair.plain())
             self.save()
         self._readings.commit_if_due()
 
@@ -183,7 +188,7 @@ class RunWriter(_Folder):
             # A table that cannot be closed stays readable up to its last commit.
             self.event("error", text=str(error))
         self._mend()
-        self.manifest["clock_pairs"].append(clock_pair())
+        self.manifest["clock_pairs"].append(Pair.now().plain())
         self.event("stop", status=self.status)
         self._events.close()
         self.manifest |= {
@@ -212,20 +217,31 @@ class _Readings:
 
         self._table = TableWriter(path, READINGS.empty_table())
         self._committed = time.monotonic()
+        self._rows: list[Mapping[str, Any]] = []
         self._fresh = False
 
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        if rows:
-            self._table.write(pa.Table.from_pylist(list(rows), schema=READINGS))
-            self._fresh = True
+        # Made into columns together: a table for each message of a meter would take the processor from the load.
+        self._rows += rows
+        if len(self._rows) >= MOST_ROWS:
+            self._write()
 
     def commit_if_due(self) -> None:
-        if self._fresh and time.monotonic() - self._committed >= COMMIT_S:
+        if (self._rows or self._fresh) and time.monotonic() - self._committed >= COMMIT_S:
+            self._write()
             self._table.commit()
             self._committed, self._fresh = time.monotonic(), False
 
     def close(self) -> None:
-        self._table.close()
+        try:
+            self._write()
+        finally:
+            self._table.close()
+
+    def _write(self) -> None:
+        if self._rows:
+            self._table.write(pa.Table.from_pylist(self._rows, schema=READINGS))
+            self._rows, self._fresh = [], True
 
 
 def hashes(root: Path, files: Iterable[Path]) -> dict[str, str]:
