@@ -9,16 +9,21 @@ from iojoule.meters.base import Reading
 
 
 class Continuity:
-    """``after`` is where a process that died left off: channel → (last sequence number, end of its last window)."""
+    """``after`` is where a process that died left off: channel → (last sequence number, end of its last window).
 
-    def __init__(self, interval_s: float, after: Mapping[str, tuple[int, int]] | None = None) -> None:
-        self._interval_ns = int(interval_s * 1e9)
+    ``kept`` says that what comes during an interruption is kept elsewhere and comes later: it alone is no gap.
+    """
+
+    def __init__(
+        self, interval_s: float, after: Mapping[str, tuple[int, int]] | None = None, kept: bool = False
+    ) -> None:
+        self._interval_ns, self._kept = int(interval_s * 1e9), kept
         self._last = {channel: (int(seq), int(end_ns)) for channel, (seq, end_ns) in (after or {}).items()}
-        self._broken = set(self._last)
+        self._broken = set() if kept else set(self._last)
 
     def interrupted(self) -> None:
         """The meter was lost: the next reading of each channel follows a gap, unless its window reaches back."""
-        self._broken = set(self._last)
+        self._broken = set() if self._kept else set(self._last)
 
     def stamp(self, readings: Iterable[Reading]) -> list[Reading]:
         """The readings with their numbers, and ``gap_before`` where the one before ended too long ago."""

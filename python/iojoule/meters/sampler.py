@@ -211,7 +211,10 @@ def main() -> int:
     raw = RawFile(Path(job["raw"])) if job.get("raw") else None
     make: Any = driver_class(config.kind)
     driver: Driver = make(config, raw)
-    continuity = Continuity(driver.poll_s or config.interval, job.get("after"))
+    kept = bool(getattr(driver, "keeps", False))
+    if kept and job.get("after"):
+        driver.resume(job["after"])  # type: ignore[attr-defined]
+    continuity = Continuity(driver.poll_s or config.interval, job.get("after"), kept)
     sampler = Sampler(driver, config.name, config.kind, config.interval, continuity)
     sampler.scheduling = punctual(driver.poll_s)
     return sampler.run(commands, raw)
