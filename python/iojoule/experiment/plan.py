@@ -186,7 +186,7 @@ def read_meters(source: Source) -> list[Any]:
     meters = []
     for index, raw in enumerate(source.raw["meter"]):
         try:
-            if raw.get("kind") in DRIVERS:
+            if isinstance(raw.get("kind"), str) and raw["kind"] in DRIVERS:
                 raw = _resolved(raw, driver_class(raw["kind"]).Config, source.path.parent)
             meters.append(parse_meter(raw))
         except ValidationError as error:
