@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import pytest
+from transcript import Line, Transcript, changed
 
 from iojoule.meters import parse_meter
 from iojoule.meters.base import Fatal, Reading, Reconnect
 from iojoule.meters.yokogawa_wt310 import YokogawaWt310
-
-Line = tuple[str, str | None]
 
 SECTION = {
     "kind": "yokogawa_wt310",
@@ -85,33 +83,9 @@ def window(values: str = GOOD, condition: str = "0") -> list[Line]:
     ]
 
 
-class Transcript:
-    """A link that knows what will be said, and fails on anything else."""
-
-    def __init__(self, lines: Iterable[Line]) -> None:
-        self.lines = list(lines)
-
-    def write(self, command: str) -> None:
-        assert self.lines.pop(0) == (command, None)
-
-    def query(self, command: str, timeout_s: float | None = None) -> str:
-        sent, answer = self.lines.pop(0)
-        assert sent == command and answer is not None
-        return answer
-
-    def close(self) -> None:
-        pass
-
-
 def through(*parts: list[Line], **keys: object) -> tuple[YokogawaWt310, Transcript]:
     link = Transcript(line for part in parts for line in part)
     return YokogawaWt310(parse_meter(SECTION | keys), None, link), link  # type: ignore[arg-type]
-
-
-def changed(lines: list[Line], sent: str, answer: str) -> list[Line]:
-    """The transcript up to ``sent``, which is answered otherwise, and once more where it is asked twice."""
-    at = [line[0] for line in lines].index(sent)
-    return [*lines[:at], (sent, answer)]
 
 
 def readings(values: str = GOOD, condition: str = "0", **keys: object) -> dict[str, Reading]:
@@ -226,3 +200,77 @@ def test_an_answer_that_is_no_row_of_values_breaks_the_connection(garbage: str) 
     driver.start()
     with pytest.raises(Reconnect):
         driver.next(0)
+
+
+@pytest.mark.parametrize("unit", ["VOLT", "CURR"])
+def test_autorange_after_range(unit: str) -> None:
+    """A fixed range that is followed by automatic ranging is none: off comes first, and nothing after the range."""
+    driver, _ = through()
+    said = [f"{setting} {value}" for setting, value in driver.settings()]
+    about = [line for line in said if line.startswith(f":INP:{unit}")]
+    fixed = {"VOLT": "300V", "CURR": "100MA"}[unit]
+    assert about == [f":INP:{unit}:AUTO OFF", f":INP:{unit}:RANG {fixed}"]
+
+
+def test_automatic_ranging_is_on_only_where_a_range_is_to_be_found() -> None:
+    driver, _ = through(current_range="find")
+    said = [line for line in driver.settings() if line[0].startswith((":INP:VOLT", ":INP:CURR"))]
+    assert said == [(":INP:VOLT:AUTO", "OFF"), (":INP:VOLT:RANG", "300V"), (":INP:CURR:AUTO", "ON")]
+
+
+def finding(*looks: str) -> list[Line]:
+    """The dialogue while the current range is looked for, and what the meter says it is at each look."""
+    at = [line[0] for line in CONFIGURE].index(":INP:CURR:AUTO OFF")
+    on: list[Line] = [(":INP:CURR:AUTO ON", None), (":INP:CURR:AUTO?", "1")]
+    lines = [*CONFIGURE[:at], *on, *CONFIGURE[at + 4 :], (":INP:CURR:RANG?", looks[0])]
+    return lines + [line for look in looks[1:] for line in (*window(), (":INP:CURR:RANG?", look))]
+
+
+def test_a_range_that_moves_is_flagged_until_the_meter_has_settled() -> None:
+    driver, link = through(
+        finding("500.0E-03", "500.0E-03", "100.0E-03", "100.0E-03", "100.0E-03"), current_range="find"
+    )
+    driver.configure()
+    driver.start()  # no integrator: it would forbid the change
+    seen = [{reading.channel: reading for reading in driver.next(0)} for _ in range(4)]
+    assert not link.lines
+    assert ["range_changed" in each["power"].quality for each in seen] == [False, True, True, False]
+    assert seen[0]["current_peak"].value == 0.2
+    on_half_an_ampere, on_a_tenth = seen[0]["power"], seen[3]["power"]
+    assert on_half_an_ampere.u_value == pytest.approx((0.001 * 18 + 0.0005 * 150) / 3**0.5)
+    assert on_a_tenth.u_value == pytest.approx((0.001 * 18 + 0.0005 * 30) / 3**0.5)
+
+
+@pytest.mark.parametrize(
+    ("crest_factor", "peaks", "current_range"),
+    [
+        (3, {"voltage": 232.0, "current": 0.09}, 0.1),
+        (3, {"voltage": 232.0, "current": 0.095}, 0.2),  # 10 % of room
+        (3, {"voltage": 232.0, "current": 0.09, "current_peak": 0.5}, 0.2),  # 3 x 0.1 A is below 0.55 A
+        (6, {"voltage": 232.0, "current": 0.09, "current_peak": 0.5}, 0.1),
+        (6, {"voltage": 232.0, "current": 0.002}, 0.0025),
+    ],
+)
+def test_a_fixed_range_is_above_the_peak_and_above_the_crest(
+    crest_factor: int, peaks: dict[str, float], current_range: float
+) -> None:
+    config = through(voltage_range="find", current_range="find", crest_factor=crest_factor)[0].config
+    fixed = YokogawaWt310.ranged(config, peaks)
+    assert (fixed.voltage_range, fixed.current_range) == (300, current_range)
+    assert not fixed.finding and fixed.model_copy(update={"voltage_range": "find", "current_range": "find"}) == config
+
+
+def test_a_load_beyond_every_range_is_refused() -> None:
+    config = through(current_range="find")[0].config
+    with pytest.raises(Fatal, match=r"current needs 20\.9, the largest is 20"):
+        YokogawaWt310.ranged(config, {"voltage": 230.0, "current": 19.0})
+    with pytest.raises(Fatal, match="saw no current"):
+        YokogawaWt310.ranged(config, {"voltage": 230.0})
+
+
+def test_the_range_the_meter_confirmed_is_the_one_that_counts() -> None:
+    driver, _ = through(CONFIGURE)
+    driver.configure()
+    assert driver.ranges == {"V": 300.0, "A": 0.1}
+    power = driver.describe().channels[2]
+    assert power.u_abs == pytest.approx(0.0005 * 300.0 * 0.1 / 3**0.5)

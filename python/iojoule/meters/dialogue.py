@@ -38,8 +38,12 @@ class Dialogue:
             raise Reconnect(f"{command}: {answer[:80]!r} is not a register")
         return int(answer)
 
-    def numbers(self, command: str, count: int, timeout_s: float) -> list[float]:
+    def numbers(self, command: str, count: int, timeout_s: float | None = None) -> list[float]:
         """``count`` numbers separated by commas; NAN and INF are numbers here."""
+        return self.row(command, count, timeout_s)[0]
+
+    def row(self, command: str, count: int, timeout_s: float | None = None) -> tuple[list[float], int]:
+        """``numbers``, and how many bytes the answer had on the line."""
         answer = self.ask(command, timeout_s)
         try:
             values = [float(word) for word in answer.split(",")]
@@ -47,7 +51,7 @@ class Dialogue:
             values = []
         if len(values) != count:
             raise Reconnect(f"{command}: {answer[:80]!r} is not {count} numbers")
-        return values
+        return values, len(answer) + 2
 
 
 def amount(value: float, unit: str) -> str:

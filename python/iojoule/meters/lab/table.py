@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from iojoule.meters.lab.front import Front
 
 FRONTS = {
+    "keithley_2700": "iojoule.meters.lab.keithley_2700:Keithley2700Front",
+    "keysight_34970a": "iojoule.meters.lab.keysight_34970a:Keysight34970aFront",
+    "ptdaemon": "iojoule.meters.lab.ptdaemon:PtdaemonFront",
+    "yokogawa_wt210": "iojoule.meters.lab.yokogawa_wt210:Wt210Front",
+    "yokogawa_wt210_serial": "iojoule.meters.lab.yokogawa_wt210:Wt210SerialFront",
     "yokogawa_wt310": "iojoule.meters.lab.yokogawa_wt310:Wt310Front",
 }
 
