@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -114,14 +115,14 @@ def test_a_register_that_fails_costs_the_others_nothing(tree: Tree) -> None:
 
 
 def test_a_counter_only_root_may_read_names_the_command_that_helps(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    root, plain = tree(SERVER), Path.read_text
+    root, plain = tree(SERVER), os.open
 
-    def refused(path: Path, *args: object, **keys: object) -> str:
-        if path.name == "energy_uj":
+    def refused(path: Path, *args: int) -> int:
+        if Path(path).name == "energy_uj":
             raise PermissionError(13, "Permission denied")
-        return plain(path, *args, **keys)  # type: ignore[arg-type]
+        return plain(path, *args)
 
-    monkeypatch.setattr(Path, "read_text", refused)
+    monkeypatch.setattr(os, "open", refused)
     with pytest.raises(Fatal, match=r"chmod a\+r"):
         opened(root)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,14 +37,28 @@ def look(path: Path, allow: str = "") -> Look:
     """Read ``path`` once. ``allow`` is the command that gives the right to read it, named in the error."""
     before_ns = clock.now_ns()
     try:
-        text = path.read_text(encoding="ascii", errors="replace")
+        data = _read(path)
     except OSError as error:
         if error.errno in _FORBIDDEN:
             raise Fatal(f"{path} may not be read by this user{f'; allow it with: {allow}' if allow else ''}") from error
         if error.errno in _GONE:
             raise Reconnect(f"{path} is gone: {error.strerror}") from error
         raise Retry(f"{path}: {error.strerror}") from error
-    return Look(text, before_ns, clock.now_ns())
+    return Look(data.decode("ascii", errors="replace"), before_ns, clock.now_ns())
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of ``path``, by as few system calls as it takes: this is done a thousand times a second."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = part = os.read(fd, 1 << 16)
+        # One line is an attribute, and whole. The tables of /proc come in parts.
+        while part and data.find(b"\n") != len(data) - 1:
+            part = os.read(fd, 1 << 16)
+            data += part
+        return data
+    finally:
+        os.close(fd)
 
 
 def number(path: Path, allow: str = "") -> tuple[int, Look]:
