@@ -40,6 +40,7 @@ SHORT = {
         "workload.duration=300ms",
     ],
     "access-time.toml": ["experiment.repeats=2", "target.size=16MiB", "workload.requests=200"],
+    "bench-without-hardware.toml": ["experiment.idle=1s", "experiment.idle_after=500ms", "workload.duration=2s"],
 }
 """Every example, with what makes it short; nothing else of it is changed."""
 

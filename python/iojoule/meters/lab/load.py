@@ -142,9 +142,10 @@ class Driven:
         """Take the rate at ``now_ns`` as what holds from now on; to be called at least as often as meters are read."""
         watts = self._idle_w + self._active_w * min(1.0, self._rate() / self._most)
         before = self._joules[-1] + self._watts[-1] * (now_ns - self._at_ns[-1]) * 1e-9 if self._at_ns else 0.0
-        self._at_ns.append(now_ns)
+        # The time last: who asks from another thread finds watts and joules for every time there is.
         self._watts.append(watts)
         self._joules.append(before)
+        self._at_ns.append(now_ns)
 
     def watts(self, at_ns: int) -> float:
         i = bisect.bisect_right(self._at_ns, at_ns) - 1
