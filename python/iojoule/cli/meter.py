@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import typer
 
+from iojoule.cli.meter_lab import lab
 from iojoule.cli.meter_list import list_meters
 from iojoule.cli.meter_probe import probe
+from iojoule.cli.meter_truth import truth
 
 app = typer.Typer(
     help="Meters: what there is, whether it answers, what it reads.",
@@ -15,3 +17,5 @@ app = typer.Typer(
 )
 app.command("list")(list_meters)
 app.command()(probe)
+app.command()(lab)
+app.command()(truth)
