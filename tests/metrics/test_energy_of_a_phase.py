@@ -9,6 +9,7 @@ import pytest
 
 from iojoule.metrics import integrate
 from iojoule.metrics.channels import Channel, Series
+from iojoule.metrics.edges import Level
 from iojoule.metrics.energy import above_idle, phase_energy, total
 from iojoule.metrics.metric import Span
 
@@ -85,7 +86,9 @@ def test_the_energy_of_a_phase_is_true_where_the_truth_is_known(document: Callab
     """phase_energy picks the rule itself; where it quotes an energy, it is the true one."""
     for case in document("meter_window_integration.json")["cases"]:
         flags = {int(i): flag.lower() for i, flag in case.get("flags", {}).items()}
-        energy = phase_energy(series(case["windows"], flags=flags), span(*case["phase"]), idle_w=case["p_idle_w"])
+        energy = phase_energy(
+            series(case["windows"], flags=flags), span(*case["phase"]), idle=Level(case["p_idle_w"], 0.0)
+        )
         want = case["recomputed"]
         if "rejected" in want or want.get("quotable") is False:
             assert energy.joules is None and energy.note, case["id"]
@@ -154,10 +157,27 @@ def test_gain_and_offset_do_not_shrink_with_more_samples() -> None:
     assert budgets == pytest.approx([100 * (0.018 + 0.02)] * 2)
 
 
-def test_a_clock_that_is_off_costs_the_step_at_the_edge() -> None:
-    windows = [(float(i), float(i + 1), 12.0 if 5 <= i < 35 else 5.0) for i in range(40)]
-    energy = phase_energy(series(windows, u_time_s=0.5), span(5, 35))
-    assert energy.budget["alignment"] == pytest.approx(3.5)
+def test_a_clock_that_is_off_costs_the_step_at_the_edge(table: Callable[[str], list[dict[str, Any]]]) -> None:
+    """Samples joined by lines move with the clock: ΔP for every second, once, since both ends shift alike."""
+    for row in table("meter_alignment.csv"):
+        t1 = 60 + row["phase_s"]
+        times = [float(t) for t in np.arange(0.125, t1 + 60, 0.25)]
+        samples = [(t, t, row["p_w"] if 60 < t < t1 else row["p_neighbour_w"]) for t in times]
+        energy = phase_energy(series(samples, "instant", u_time_s=row["shift_s"]), span(60, t1))
+        assert energy.budget.get("alignment", 0.0) == pytest.approx(row["recomputed_error_j"])
+
+
+def test_whole_windows_clear_of_the_edges_do_not_care_for_a_shift_of_the_clock() -> None:
+    for shift in (-0.9, 0.0, 0.9):
+        windows = [(i + shift, i + 1 + shift, 12.0 if 5 <= i < 35 else 5.0) for i in range(40)]
+        energy = phase_energy(series(windows, u_time_s=0.5), span(5, 35))
+        assert energy.joules == pytest.approx(360) and "alignment" not in energy.budget
+
+
+def test_where_no_window_clears_the_edges_a_shift_of_the_clock_is_paid_for() -> None:
+    windows = [(float(i), float(i + 1), 12.0 if i == 5 else 5.0) for i in range(4, 8)]
+    energy = phase_energy(series(windows, u_time_s=2.0), span(5, 6))
+    assert energy.joules == pytest.approx(12) and energy.budget["alignment"] == pytest.approx(14)
 
 
 def test_channels_of_one_meter_err_together_and_two_meters_apart() -> None:

@@ -70,8 +70,8 @@ def test_a_slow_rise_that_windows_followed_is_not_noise() -> None:
     rng = np.random.default_rng(1)
     noise = rng.normal(0, 0.1, 2000)
     ramp = np.linspace(5, 15, 2000)
-    flat = uncertainty.noise_of_mean(uncertainty.scatter_about_running_mean(10 + noise))
-    risen = uncertainty.noise_of_mean(uncertainty.scatter_about_running_mean(ramp + noise))
+    flat = uncertainty.noise_of_mean(uncertainty.about_its_course(10 + noise))
+    risen = uncertainty.noise_of_mean(uncertainty.about_its_course(ramp + noise))
     assert risen == pytest.approx(flat, rel=0.02)
     assert flat == pytest.approx(0.1 / math.sqrt(2000), rel=0.1)
     assert uncertainty.noise_of_mean(ramp + noise) > 20 * risen

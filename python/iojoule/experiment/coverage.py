@@ -23,7 +23,7 @@ from iojoule.meters.lab import front_class
 from iojoule.meters.lab.load import Load, State
 from iojoule.meters.table import driver_class, parse_meter
 from iojoule.metrics.channels import channels, series
-from iojoule.metrics.energy import energies
+from iojoule.metrics.energy import energies, total
 from iojoule.metrics.metric import Span
 from iojoule.store.schema import READINGS
 
@@ -113,10 +113,12 @@ def trial(name: str, seed: int) -> Trial:
     table = pa.Table.from_pylist([_row(document["name"], reading) for reading in readings], schema=READINGS)
     read = series(table, described)
     wanted = {f"{document['name']}/{channel}" for channel in front.truth_channels()}
-    resting = {name: one.mean_w for name, one in energies(read.values(), idle, {}).items() if one.mean_w is not None}
-    found = [one for name, one in energies(read.values(), phase, resting).items() if name in wanted]
+    resting = energies(read.values(), idle, {})
+    found = [
+        (read[name].channel, one) for name, one in energies(read.values(), phase, resting).items() if name in wanted
+    ]
     true_j = truth.joules(phase.start_ns, phase.end_ns)
-    (energy,) = found
+    energy = found[0][1] if len(found) == 1 else total("truth", found[0][1].boundary, found)
     return Trial(seed, seconds, true_j, energy.joules, energy.u, energy.note)
 
 

@@ -22,8 +22,10 @@ from .metric import MODELLED
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-REJECTING = frozenset({"overload", "invalid", "sentinel", "peak_over", "wrap_uncertain"})
+REJECTING = frozenset({"overload", "peak_over", "wrap_uncertain"})
 """A phase with such a reading has no energy."""
+EMPTY = frozenset({"invalid", "sentinel"})
+"""Such a reading is no measurement: it covers nothing, and what it leaves open is a gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,8 @@ def _channel(meter: Mapping[str, Any], one: Mapping[str, Any]) -> Channel:
 
 
 def series(readings: pa.Table, of: Sequence[Channel]) -> dict[str, Series]:
-    """Readings by channel name, sorted by start; stale repeats are no samples and are left out here, once for all."""
+    """Readings by channel name, sorted by start. Stale repeats are no samples, and what is no measurement has no value:
+    both are left out here, once for all."""
     result = {}
     for channel in of:
         if channel.made_of is not None:
@@ -134,9 +137,10 @@ def _read(readings: pa.Table, channel: Channel, quantity: str) -> Series:
     )
     rows = readings.filter(mask).sort_by([("start_ns", "ascending"), ("end_ns", "ascending")])
     quality = [str(text or "").split() for text in rows["quality"].to_pylist()]
-    keep = np.array(["stale" not in words for words in quality], dtype=bool)
     value = rows["value"].to_numpy().astype(np.float64)
-    bad = np.array([not REJECTING.isdisjoint(words) for words in quality], dtype=bool) | ~np.isfinite(value)
+    bad = np.array([not REJECTING.isdisjoint(words) for words in quality], dtype=bool)
+    empty = np.array([not EMPTY.isdisjoint(words) for words in quality], dtype=bool) | ~np.isfinite(value)
+    keep = np.array(["stale" not in words for words in quality], dtype=bool) & (bad | ~empty)
     u_time = rows["u_time_ns"].to_numpy()
     return Series(
         channel,

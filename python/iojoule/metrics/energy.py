@@ -2,28 +2,30 @@
 
     u_E² = T²·[(u_gain + u_offset)² + u_noise²] + (ΔP·u_t)² + u_gap² + u_integration²
 
-A phase covered less than 98 %, or holding an overloaded or invalid reading, has no energy, only a reason.
+A phase covered less than 98 %, or holding an overloaded reading or an uncertain counter wrap, has no energy, only a
+reason. A reading that is no measurement (invalid, sentinel) covers nothing.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from . import integrate
+from . import edges, integrate
 from .channels import REJECTING, Channel, Series
+from .edges import Level, Ruled
 from .metric import COVERAGE_FACTOR, Span
-from .uncertainty import SYSTEMATIC, combine, lasting, noise_of_mean, scatter_about_running_mean
+from .uncertainty import SYSTEMATIC, about_its_course, combine, lasting, noise_of_mean, scatter, small_sample
 
 Floats = npt.NDArray[np.float64]
 
 MIN_COVERAGE = 0.98
-STEADY_SHARE = 0.8
-"""The interior rule needs whole windows over this share of the phase; below it the phase is a burst."""
+FEW = 7
+"""Readings from which on a phase tells its own scatter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,11 @@ class Energy:
 
 
 def phase_energy(
-    readings: Series, phase: Span, *, idle_w: float | None = None, min_coverage: float = MIN_COVERAGE
+    readings: Series, phase: Span, *, idle: Level | None = None, min_coverage: float = MIN_COVERAGE
 ) -> Energy:
     """Energy of `phase` by the rule that fits the channel: counter, window mean or instant.
 
-    `idle_w` is the idle power of the same channel; a phase too short for whole windows needs it.
+    `idle` is the idle power of the same channel; a burst too short for whole windows needs it, or windows beside it.
     """
     channel = readings.channel
     duration = phase.seconds
@@ -77,27 +79,30 @@ def phase_energy(
     if not len(readings.value):
         return none("no readings")
     start, end = readings.seconds(phase.start_ns)
-    touching = (start <= duration) & (end >= 0) if channel.kind == "instant" else (start < duration) & (end > 0)
-    if (readings.bad & touching).any():
+    instants = channel.kind == "instant"
+    inside = (start >= 0) & (start <= duration) if instants else (start < duration) & (end > 0)
+    if (readings.bad & inside).any():
         said = ", ".join(sorted(REJECTING.intersection(readings.flags))) or "invalid"
-        return none(f"{int((readings.bad & touching).sum())} readings inside the phase are {said}")
+        return none(f"{int((readings.bad & inside).sum())} readings inside the phase are {said}")
     good = ~readings.bad
-    start, end, value = start[good], end[good], readings.value[good]
-    if channel.kind == "instant":
-        coverage = 1.0 - integrate.gaps_between(start, 0.0, duration) / duration
+    start, end, value, watts = (column[good] for column in (start, end, readings.value, readings.watts()))
+    inside = inside[good]
+    if instants:
+        missing = integrate.gaps_between(start, 0.0, duration)
+        covered = duration - missing
     else:
-        coverage = integrate.covered(start, end, 0.0, duration) / duration
+        missing = integrate.holes(start, end, 0.0, duration)
+        covered = min(duration - missing, float(integrate.overlaps(start, end, 0.0, duration).sum()))
+    coverage = covered / duration
     if coverage < min_coverage:
         return none(f"readings cover {coverage:.1%} of the phase, {min_coverage:.0%} are needed", coverage)
-    joules, spread, rule = _integrate(channel.kind, start, end, value, duration, readings.u_time_s, idle_w)
-    if joules is None:
-        return none(rule, coverage)
+    u_t = readings.u_time_s
+    found = _integrate(channel.kind, start, end, value, watts, duration, u_t, idle)
+    if isinstance(found, str):
+        return none(found, coverage)
+    joules = found.joules
 
-    watts = readings.watts()[good]
-    inside = (start < duration) & (end > 0) if channel.kind != "instant" else (start >= 0) & (start <= duration)
     phase_w = watts[inside]
-    low, high = (float(phase_w.min()), float(phase_w.max())) if len(phase_w) else (0.0, 0.0)
-    missing = max(0.0, 1.0 - coverage) * duration
     if readings.terms:
         # What makes joules of watts makes joules of their uncertainties, sign and all.
         of_terms = {source: integrate.trapezoid(start, u[good], 0.0, duration) for source, u in readings.terms.items()}
@@ -105,53 +110,66 @@ def phase_energy(
     else:
         budget = _instrument(channel, readings.u_value[good][inside], joules, duration)
     known = bool(budget)
-    if channel.kind == "window_mean":
-        budget["noise"] = noise_of_mean(scatter_about_running_mean(phase_w)) * duration
-    elif channel.kind == "instant":
-        budget["noise"] = noise_of_mean(phase_w) * duration
-    step = _step_at_the_ends(start, end, watts, duration, joules / duration, idle_w)
-    budget["alignment"] = step * readings.u_time_s
-    if missing > 1e-9 * duration:
-        budget["gaps"] = (high - low) / math.sqrt(12) * missing
+    if channel.kind != "counter":
+        budget["noise"] = _noise(watts, inside) * duration
+    budget["alignment"] = found.u_alignment
+    if missing > 1e-9 * duration and len(phase_w):
+        budget["gaps"] = float(np.ptp(phase_w)) / math.sqrt(12) * missing
         if channel.kind == "counter":
             joules += joules / (duration - missing) * missing
-    budget["integration"] = spread * (high - low) / math.sqrt(12)
+    budget["integration"] = found.u_ends
     budget = {source: u for source, u in budget.items() if u > 0.0 or source in SYSTEMATIC}
     note = "" if known else "the meter states no accuracy: ± holds scatter, alignment and gaps only"
     return Energy(
-        channel.name, channel.boundary, duration, joules, combine(budget), budget, coverage, rule, known, note
+        channel.name, channel.boundary, duration, joules, combine(budget), budget, coverage, found.rule, known, note
     )
 
 
 def _integrate(
-    kind: str, start: Floats, end: Floats, value: Floats, duration: float, guard: float, idle_w: float | None
-) -> tuple[float | None, float, str]:
-    """(joules, seconds interpolated or extrapolated, rule) or (None, 0, reason)."""
+    kind: str,
+    start: Floats,
+    end: Floats,
+    value: Floats,
+    watts: Floats,
+    duration: float,
+    u_t: float,
+    idle: Level | None,
+) -> Ruled | str:
+    """Joules by the rule for this kind, with what is not known of the ends; or the reason why there are none."""
     if kind == "counter":
         joules = integrate.counter(start, end, value, 0.0, duration)
         if joules is None:
-            return None, 0.0, "no pair of counter readings brackets the phase"
-        cut_steps = ((start < 0) & (end > 0)).any() or ((start < duration) & (end > duration)).any()
-        return joules, float(np.median(end - start)) if cut_steps else 0.0, "counter"
+            return "no pair of counter readings brackets the phase"
+        ends = [float(watts[(start <= at) & (end >= at)].mean()) for at in (0.0, duration)]
+        # Each reading has a delay of its own, during which it counts on.
+        return Ruled("counter", joules, edges.of_steps(start, end, watts, duration), math.hypot(*ends) * u_t)
+    steps = edges.step_at_the_ends(start, end, watts, duration) * u_t
     if kind == "instant":
         joules = integrate.trapezoid(start, value, 0.0, duration)
         if joules is None:
-            return None, 0.0, "samples do not reach over both ends of the phase"
-        return joules, integrate.usual_interval(start), "trapezoid"
-    whole = integrate.interior(start, end, value, 0.0, duration, guard)
-    if whole is not None and whole.span_s >= STEADY_SHARE * duration:
-        return whole.energy_j, max(0.0, duration - whole.span_s), "interior"
-    if idle_w is not None:
-        burst = integrate.envelope(start, end, value, 0.0, duration, max(guard, 1e-9), idle_w)
-        if burst is not None:
-            return burst, 0.0, "envelope"
-    if whole is not None:
-        return whole.energy_j, max(0.0, duration - whole.span_s), "interior"
+            return "samples do not reach over both ends of the phase"
+        return Ruled("trapezoid", joules, edges.of_samples(start, value, duration), steps)
+    found = edges.of_windows(start, end, value, duration, u_t, idle)
+    if not found:
+        # Too few windows for a guard against the clock: what a shift would cost is told instead.
+        found = [replace(one, u_alignment=steps) for one in edges.of_windows(start, end, value, duration, 0.0, idle)]
     return (
-        None,
-        0.0,
-        "no reading window lies wholly inside the phase, and there is no idle power to take off its envelope",
+        found[0]
+        if found
+        else "no reading window lies wholly inside the phase, and none beside it tell what to take off its envelope"
     )
+
+
+def _noise(watts: Floats, inside: npt.NDArray[np.bool_]) -> float:
+    """u of the mean power from the scatter of the readings alone; of few readings, from that of those beside them."""
+    n = int(inside.sum())
+    within = np.flatnonzero(inside)
+    if 0 < n < FEW:
+        sides = watts[max(0, within[0] - edges.BESIDE) : within[0]], watts[within[-1] + 1 :][: edges.BESIDE]
+        beside = max(sides, key=len)
+        if len(beside) > n:
+            return scatter(beside) / math.sqrt(n)
+    return noise_of_mean(about_its_course(watts[inside])) * small_sample(max(n, 2))
 
 
 def _instrument(channel: Channel, u_value: Floats, joules: float, duration: float) -> dict[str, float]:
@@ -160,25 +178,17 @@ def _instrument(channel: Channel, u_value: Floats, joules: float, duration: floa
     if channel.u_rel is not None:
         budget["gain"] = abs(channel.u_rel * joules)
     if channel.u_abs is not None:
-        # A counter errs by u_abs joules at each of its two ends; a wattmeter by u_abs watts all the time.
-        budget["offset"] = channel.u_abs * (math.sqrt(2) if channel.kind == "counter" else duration)
+        # A counter errs by u_abs joules at each end, whichever way; a wattmeter by u_abs watts all the time.
+        if channel.kind == "counter":
+            budget["resolution"] = channel.u_abs * math.sqrt(2)
+        else:
+            budget["offset"] = channel.u_abs * duration
     if budget:
         return budget
     stated = u_value[np.isfinite(u_value)]
     if not len(stated):
         return {}
     return {"instrument": float(stated.sum()) if channel.kind == "counter" else float(stated.mean()) * duration}
-
-
-def _step_at_the_ends(
-    start: Floats, end: Floats, watts: Floats, duration: float, mean_w: float, idle_w: float | None
-) -> float:
-    """ΔP: how far the power just outside the phase is from that in it; a shifted clock moves so much per second."""
-    before, after = watts[end <= 0][-3:], watts[start >= duration][:3]
-    steps = [abs(mean_w - float(side.mean())) for side in (before, after) if len(side)]
-    if idle_w is not None:
-        steps.append(abs(mean_w - idle_w))
-    return max(steps, default=0.0)
 
 
 def total(scope: str, boundary: str, parts: Sequence[tuple[Channel, Energy]]) -> Energy:
@@ -205,7 +215,12 @@ def total(scope: str, boundary: str, parts: Sequence[tuple[Channel, Energy]]) ->
     else:
         budget["instrument"] = math.hypot(*systematic.values())
     for source in sorted({source for _, part in parts for source in part.budget} - set(SYSTEMATIC)):
-        budget[source] = math.hypot(*(part.budget.get(source, 0.0) for _, part in parts))
+        apart: dict[str, list[float]] = {}
+        for channel, part in parts:
+            # Channels of one meter have one clock.
+            place = channel.meter if source == "alignment" else channel.name
+            apart.setdefault(place, []).append(part.budget.get(source, 0.0))
+        budget[source] = math.hypot(*(sum(together) for together in apart.values()))
     joules = sum(part.joules for _, part in parts if part.joules is not None)
     known = all(part.known for _, part in parts)
     note = "; ".join(sorted({part.note for _, part in parts if part.note}))
@@ -242,6 +257,15 @@ def above_idle(active: Energy, idle: Energy) -> Energy:
     )  # fmt: skip
 
 
-def energies(series: Iterable[Series], phase: Span, idle_w: Mapping[str, float]) -> dict[str, Energy]:
-    """Energy of every channel over a phase, by channel name. `idle_w` may hold idle powers by channel name."""
-    return {one.channel.name: phase_energy(one, phase, idle_w=idle_w.get(one.channel.name)) for one in series}
+def energies(series: Iterable[Series], phase: Span, idle: Mapping[str, Energy]) -> dict[str, Energy]:
+    """Energy of every channel over a phase, by channel name; `idle` may hold those of idle phases."""
+    levels = {name: level for name, one in idle.items() if (level := _level(one)) is not None}
+    return {one.channel.name: phase_energy(one, phase, idle=levels.get(one.channel.name)) for one in series}
+
+
+def _level(idle: Energy) -> Level | None:
+    """Idle power, with what is uncertain of it beyond the instrument's errors, which the phase shares."""
+    if idle.mean_w is None:
+        return None
+    own = [u for source, u in idle.budget.items() if source not in SYSTEMATIC and not lasting(source)]
+    return Level(idle.mean_w, math.hypot(*own) / idle.seconds)

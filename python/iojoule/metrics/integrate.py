@@ -40,6 +40,17 @@ def covered(start: Floats, end: Floats, t0: float, t1: float) -> float:
     return float(overlaps(np.maximum(start, reached), end, t0, t1).sum())
 
 
+def holes(start: Floats, end: Floats, t0: float, t1: float) -> float:
+    """Seconds of `[t0, t1]` in gaps between windows: holes of more than half a usual interval, and what lies before the
+    first window or after the last. Smaller holes are the grain of the stamps."""
+    if not len(start):
+        return t1 - t0
+    reached = np.maximum.accumulate(end)
+    wide = start[1:] - reached[:-1] > (GAP_FACTOR - 1) * usual_interval(start)
+    between = float(overlaps(reached[:-1][wide], start[1:][wide], t0, t1).sum())
+    return between + max(0.0, min(float(start[0]), t1) - t0) + max(0.0, t1 - max(float(reached[-1]), t0))
+
+
 def interior(start: Floats, end: Floats, watts: Floats, t0: float, t1: float, guard: float = 0.0) -> Interior | None:
     """Mean of the windows wholly inside the phase, weighted by length, times the phase. For a steady load."""
     inside = (start >= t0 + guard) & (end <= t1 - guard)
@@ -66,25 +77,35 @@ def envelope(
 ) -> float | None:
     """Every window that touches the phase widened by `guard`, less idle outside the phase. For a burst.
 
-    None when the windows have a gap or do not reach over both ends.
+    None when the windows have a gap, overlap each other (moving means) or do not reach over both ends.
     """
     near = (start < t1 + guard) & (end > t0 - guard)
     s, e, w = start[near], end[near], watts[near]
     if not len(s) or s[0] > t0 or e[-1] < t1:
         return None
-    if len(s) > 1 and float(np.max(s[1:] - e[:-1])) > (GAP_FACTOR - 1) * usual_interval(s):
+    if len(s) > 1 and float(np.max(np.abs(s[1:] - e[:-1]))) > (GAP_FACTOR - 1) * usual_interval(s):
         return None
     length = e - s
     return float(w @ length) - idle_w * (float(length.sum()) - (t1 - t0))
 
 
 def trapezoid(times: Floats, watts: Floats, t0: float, t1: float) -> float | None:
-    """Straight lines between samples, interpolated at both ends; None when samples do not bracket the phase."""
+    """Straight lines between samples, interpolated at both ends; None when samples do not bracket the phase.
+
+    No line crosses a gap: its seconds count at the mean of the others.
+    """
     if not len(times) or times[0] > t0 or times[-1] < t1:
         return None
     inside = (times > t0) & (times < t1)
     at = np.concatenate(([t0], times[inside], [t1]))
-    return float(np.trapezoid(np.interp(at, times, watts), at))
+    value = np.interp(at, times, watts)
+    missing = gaps_between(times, t0, t1)
+    if not 0.0 < missing < t1 - t0:
+        return float(np.trapezoid(value, at))
+    wide = np.diff(times)[(np.searchsorted(times, at[:-1], side="right") - 1).clip(0, len(times) - 2)]
+    joined = wide <= GAP_FACTOR * usual_interval(times)
+    joules = float((np.diff(at) * (value[1:] + value[:-1]) / 2)[joined].sum())
+    return joules * (t1 - t0) / (t1 - t0 - missing)
 
 
 def gaps_between(times: Floats, t0: float, t1: float) -> float:

@@ -158,8 +158,7 @@ def energy_metrics(
     read = series(readings, described)
     resting = [energies(read.values(), one, {}) for one in idle]
     rest_of = {name: together([one[name] for one in resting]) for name in read} if resting else {}
-    idle_w = {name: one.mean_w for name, one in rest_of.items() if one.mean_w is not None}
-    active = energies(read.values(), span, idle_w)
+    active = energies(read.values(), span, rest_of)
     found: list[Metric] = []
     for scope, boundary, parts in scopes(described):
         energy = total(scope, boundary, [(part, active[part.name]) for part in parts])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -60,17 +61,33 @@ def noise_of_mean(values: Floats) -> float:
     return float(values.std(ddof=1)) / math.sqrt(max(effective_samples(n, r), 1.0))
 
 
-def scatter_about_running_mean(values: Floats, width: int = 5) -> Floats:
-    """`values` less their centred running mean, scaled so that white noise keeps its deviation.
+_OF_MEDIAN_5 = 0.940
+"""Standard deviation of white noise of 1 less its running median of five."""
 
-    Windows that follow each other without a hole have *integrated* a load that rises and falls: its slow course is
-    signal, known exactly, and only what jumps from window to window is noise.
+
+def about_its_course(values: Floats) -> Floats:
+    """`values` less their running median of five (Tukey), scaled so that white noise keeps its deviation.
+
+    Windows that follow each other without a hole have *integrated* a load that rises, falls and jumps: its course is
+    signal, known exactly, and only what scatters about it is noise. A median follows a jump where a mean would blur it.
     """
-    if len(values) < 4 * width:
+    if len(values) < 7:
         return values - values.mean() if len(values) else values
-    mean = np.convolve(values, np.full(width, 1 / width), mode="valid")
-    half = width // 2
-    return np.asarray((values[half:-half] - mean) / math.sqrt(1 - 1 / width), dtype=np.float64)
+    course = np.median(np.lib.stride_tricks.sliding_window_view(values, 5), axis=1)
+    return np.asarray((values[2:-2] - course) / _OF_MEDIAN_5, dtype=np.float64)
+
+
+def scatter(values: Floats) -> float:
+    """Standard deviation of `values` about their course, enlarged where they are few; 0 for a single one."""
+    residual = about_its_course(values)
+    n = len(residual)
+    return float(np.sqrt(residual @ residual / (n - 1))) * small_sample(n) if n > 1 else 0.0
+
+
+@lru_cache
+def small_sample(n: int) -> float:
+    """What a standard uncertainty from n values is to be multiplied by so that k = 2 still covers 95.45 % (GUM G.4)."""
+    return t_quantile(0.97725, n - 1) / 2
 
 
 def t_quantile(probability: float, degrees: float) -> float:

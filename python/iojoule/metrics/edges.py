@@ -1,0 +1,191 @@
+"""What is not known at the two ends of a phase, by the kind of the readings; derived in docs/uncertainty.md.
+
+A window cut by an edge has a known mean; only how its joules are shared is not, and the windows on either side say
+much of that. Either the phase goes on as it is inside (`interior`), or what lies outside goes on as it is there
+(`envelope`): each rule is quoted with what it does not know, and the one that knows more is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from . import integrate
+from .uncertainty import scatter, small_sample
+
+Floats = npt.NDArray[np.float64]
+
+GUARD = 2.0
+"""Standard uncertainties of time by which a window must clear an edge to count as inside or outside: all of a
+rectangular interval, 95 % of a normal one. A shift of the clock within it changes neither rule's value."""
+
+BESIDE = 20
+"""Windows next to a phase that tell how its surroundings scatter."""
+NEXT = 3
+"""Those of them that tell the power there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Power of a stretch: mean, standard uncertainty of it, and scatter of one window; the instrument's own gain and
+    offset, which act on the phase and on its surroundings alike, are not in it."""
+
+    mean_w: float
+    u_w: float
+    scatter_w: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """What one rule says: joules, and standard uncertainties of what it assumes at the ends and of a shift in time."""
+
+    rule: str
+    joules: float
+    u_ends: float
+    u_alignment: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The left end of a phase that begins at 0: windows neither wholly inside nor wholly outside, and their neighbours.
+
+    `inner_s` and `outer_s` are the seconds of `joules` inside and outside the phase; `inside_w` the first window that
+    is wholly inside, None where there is none.
+    """
+
+    joules: float
+    inner_s: float
+    outer_s: float
+    window_s: float
+    beside: Level | None
+    inside_w: float | None
+
+    def u_outer(self) -> float:
+        """Of the outer share, taken at the level beside it: white scatter over a part of a window, J."""
+        if self.beside is None:
+            return 0.0 if self.outer_s <= 0 else math.inf
+        return self.beside.scatter_w * math.sqrt(self.window_s * self.outer_s)
+
+    def unexplained(self, inside_w: float | None, u_inner: float, u_t: float) -> float:
+        """Standard uncertainty of joules that neither level explains, J.
+
+        If the power stepped from one level to the other at the edge, the window's mean is known. What it differs by
+        beyond scatter and clock (k = 2) lies inside or outside, anywhere between all and nothing; each rule puts all of
+        it on one side, an end of that interval: the whole difference/√3.
+        """
+        if inside_w is None or self.beside is None or self.inner_s + self.outer_s <= 0:
+            return 0.0
+        rest = self.joules - self.beside.mean_w * self.outer_s - inside_w * self.inner_s
+        known = math.hypot(
+            self.u_outer(), self.beside.u_w * self.outer_s, u_inner, (inside_w - self.beside.mean_w) * u_t
+        )
+        return abs(rest) / math.sqrt(3) if abs(rest) > 2 * known + 1e-12 * abs(self.joules) else 0.0
+
+
+def left_edge(start: Floats, end: Floats, watts: Floats, t1: float, guard: float, idle: Level | None) -> Edge:
+    """The edge at 0 of the phase `[0, t1]`; the right one is that of the mirrored windows."""
+    outside, inside = end <= -guard, (start >= guard) & (end <= t1 - guard)
+    group = ~outside & (start < guard) & (end > -guard)
+    length = (end - start)[group]
+    window_s = float(length.max()) if len(length) else 0.0
+    return Edge(
+        float(watts[group] @ length),
+        float(start[inside][0]) if inside.any() else 0.0,
+        max(0.0, -float(start[group].min())) if len(length) else 0.0,
+        window_s,
+        _beside(watts[outside], idle),
+        float(watts[inside][0]) if inside.any() else None,
+    )
+
+
+def _beside(watts: Floats, idle: Level | None) -> Level | None:
+    """The level next to a phase: idle power where the windows there agree with it, else theirs."""
+    if not len(watts):
+        return idle
+    spread = scatter(watts[-BESIDE:]) if len(watts) >= NEXT else idle.scatter_w if idle else math.inf
+    near = float(watts[-NEXT:].mean())
+    u_near = spread / math.sqrt(min(NEXT, len(watts)))
+    if idle is not None and abs(near - idle.mean_w) <= 3 * math.hypot(u_near, idle.u_w):
+        return Level(idle.mean_w, idle.u_w, spread if math.isfinite(spread) else idle.scatter_w)
+    return Level(near, u_near, spread)
+
+
+def of_windows(start: Floats, end: Floats, watts: Floats, t1: float, u_t: float, idle: Level | None) -> list[Ruled]:
+    """Both rules for windows of the phase `[0, t1]`, the better known first; none where neither can be used."""
+    guard = GUARD * u_t
+    left = left_edge(start, end, watts, t1, guard, idle)
+    right = left_edge((t1 - end)[::-1], (t1 - start)[::-1], watts[::-1], t1, guard, idle)
+    both = (left, right)
+    found = []
+    whole = integrate.interior(start, end, watts, 0.0, t1, guard)
+    if whole is not None:
+        inside = watts[(start >= guard) & (end <= t1 - guard)]
+        # The course of the load counts here: the ends get the mean of the phase.
+        spread = (
+            float(inside.std(ddof=1)) * small_sample(len(inside))
+            if len(inside) > 1
+            else _between(watts, start, end, t1)
+        )
+        u_inner = [spread * math.sqrt(edge.window_s * edge.inner_s) for edge in both]
+        missed = [edge.unexplained(whole.mean_w, u, u_t) for edge, u in zip(both, u_inner, strict=True)]
+        found.append(Ruled("interior", whole.energy_j, math.hypot(*u_inner, *missed)))
+    if all(edge.beside is not None or edge.outer_s <= 0 for edge in both):
+        outer_w = [0.0 if edge.beside is None else edge.beside.mean_w for edge in both]
+        joules = integrate.envelope(start, end, watts, 0.0, t1, guard, outer_w[0])
+        if joules is not None:
+            joules += (outer_w[0] - outer_w[1]) * right.outer_s
+            own = _own_scatter(watts, start, end, t1)
+            u_inner = [own * math.sqrt(edge.window_s * edge.inner_s) for edge in both]
+            missed = [edge.unexplained(edge.inside_w, u, u_t) for edge, u in zip(both, u_inner, strict=True)]
+            # Idle power is one figure, taken off at both ends.
+            u_level = sum(edge.beside.u_w * edge.outer_s for edge in both if edge.beside is not None)
+            found.append(Ruled("envelope", joules, math.hypot(*(edge.u_outer() for edge in both), *missed, u_level)))
+    return sorted(found, key=lambda ruled: ruled.u_ends)
+
+
+def _own_scatter(watts: Floats, start: Floats, end: Floats, t1: float) -> float:
+    touching = watts[(start < t1) & (end > 0)]
+    return scatter(touching)
+
+
+def _between(watts: Floats, start: Floats, end: Floats, t1: float) -> float:
+    """With one window inside: rectangular between the least and the greatest that touch the phase."""
+    touching = watts[(start < t1) & (end > 0)]
+    return float(np.ptp(touching)) / math.sqrt(12)
+
+
+def of_steps(start: Floats, end: Floats, watts: Floats, t1: float) -> float:
+    """Of counter steps interpolated at the ends, J: one interval times the power spread around the cut steps."""
+    spreads = []
+    for at in (0.0, t1):
+        cut = np.flatnonzero((start < at) & (end > at))
+        if len(cut):
+            around = watts[max(0, cut[0] - 1) : cut[-1] + 2]
+            spreads.append(float(np.ptp(around)) * float((end - start)[cut].max()))
+    return max(spreads, default=0.0) / math.sqrt(12)
+
+
+def of_samples(times: Floats, watts: Floats, t1: float) -> float:
+    """Of straight lines between instants, J: the power went from one sample to the next at an unknown instant."""
+    between = (times[1:] > 0.0) & (times[:-1] < t1)
+    return float(np.linalg.norm(np.diff(times)[between] * np.diff(watts)[between])) / math.sqrt(12)
+
+
+def step_at_the_ends(start: Floats, end: Floats, watts: Floats, t1: float) -> float:
+    """ΔP of a shift in time, W: the greater step of the power from next to the phase to inside it.
+
+    One clock shifts both ends alike: what is lost at one is another power at the other, so the steps do not add up.
+    """
+    inside = watts[(start >= 0) & (end <= t1)]
+    if not len(inside):
+        inside = watts[(start < t1) & (end > 0)]
+    before, after = watts[end <= 0][-NEXT:], watts[start >= t1][:NEXT]
+    steps = [
+        abs(float(own.mean()) - float(other.mean()))
+        for own, other in ((inside[:NEXT], before), (inside[-NEXT:], after))
+        if len(own) and len(other)
+    ]
+    return max(steps, default=0.0)
