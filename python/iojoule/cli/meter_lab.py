@@ -19,7 +19,7 @@ POLL_S = 0.1
 
 def lab(
     file: Annotated[
-        Path | None, typer.Argument(help="Serve the [[meter]] sections of this file, at the addresses they name.")
+        Path | None, typer.Argument(help="Serve the meters of this file, at the addresses they name.")
     ] = None,
     command: Annotated[
         list[str] | None, typer.Argument(help="After --: an iojoule command to run meanwhile; the bench ends with it.")
@@ -41,13 +41,13 @@ def lab(
     supply: Annotated[float, typer.Option(help="Volts of the supply.")] = 230.0,
     seed: Annotated[int, typer.Option(help="Of noise and of the errors of the instruments.")] = 1,
     truth: Annotated[Path | None, typer.Option(help="Keep the true power in this CSV file.")] = None,
-    write_sections: Annotated[Path | None, typer.Option(help="Write the [[meter]] sections to this file.")] = None,
+    write_sections: Annotated[Path | None, typer.Option(help="Write the meter sections to this file.")] = None,
     control: Annotated[Path | None, typer.Option(help="Do what is appended to this file, as on stdin.")] = None,
     span: Annotated[str | None, typer.Option("--for", help="End after this long.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout, at the end.")] = False,
 ) -> int:
-    """Serve laboratory instruments on loopback and print the [[meter]] sections that read them; Ctrl-C ends it.
+    """Serve laboratory instruments on loopback and print the sections that read them; Ctrl-C ends it.
 
     Lines on stdin make things go wrong: silent, late, half, garbage, split, double or hang_up with the name of an
     instrument and how often, or unplug and plug with its name.
@@ -181,7 +181,7 @@ def _attend(bench: Bench, control: Path | None, span_s: float | None, *, asked: 
     until = time.monotonic() + (span_s if span_s is not None else 1e9)
     stdin = sys.stdin if asked or not sys.stdin.isatty() else None
     seen = 0
-    with _ended_by_sigterm():
+    with ended_by_sigterm():
         try:
             while time.monotonic() < until:
                 lines = []
@@ -205,7 +205,7 @@ def _attend(bench: Bench, control: Path | None, span_s: float | None, *, asked: 
     return 0
 
 
-def _ended_by_sigterm() -> Any:
+def ended_by_sigterm() -> Any:
     """SIGTERM is as good an end as Ctrl-C."""
     import signal
     from contextlib import contextmanager

@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from iojoule.meters.config import MeterConfig
 
-FileArgument = Annotated[Path | None, typer.Argument(help="A file with [[meter]] sections, such as an experiment.")]
+FileArgument = Annotated[Path | None, typer.Argument(help="A file with meter sections, such as an experiment.")]
 KindOption = Annotated[str | None, typer.Option("--kind", help="Without a file: the kind of one meter.")]
 SettingOption = Annotated[
     list[str] | None,

@@ -1,0 +1,103 @@
+"""``iojoule meter manual-note``: what a display shows, told while a run goes on; and asking for it on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from iojoule.meters.config import MeterConfig
+
+
+def manual_note(
+    place: Annotated[Path, typer.Argument(help="The file of notes, or the folder of a run or campaign that goes on.")],
+    words: Annotated[list[str], typer.Argument(help="VALUE; for a folder NAME VALUE, the name of the meter first.")],
+    at: Annotated[str | None, typer.Option(help="When it was read, in UTC; now if left out.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Note what the display of a meter of kind manual shows, now or at a time.
+
+    Examples:  iojoule meter manual-note wall.notes 1234.5 · iojoule meter manual-note runs/20260101T12_web wall 1234.5
+    """
+    import time
+
+    from iojoule.cli import console
+    from iojoule.cli.values import value_of
+    from iojoule.errors import ConfigError
+    from iojoule.meters.log_text import stamp
+    from iojoule.meters.manual import note
+
+    if len(words) != (2 if place.is_dir() else 1):
+        raise ConfigError("give FOLDER NAME VALUE, or FILE VALUE", value=" ".join([str(place), *words]))
+    value = value_of(words[-1].replace(",", "."), float, "VALUE")
+    path = _notes_of(place, words[0]) if place.is_dir() else place
+    at_ns = time.monotonic_ns()
+    if at is not None:
+        at_ns = value_of(at, stamp, "--at").ns - (time.time_ns() - at_ns)
+    note(path, value, at_ns)
+    if json:
+        console.document({"notes": str(path), "ns": at_ns, "value": value})
+    else:
+        print(f"noted {value:g} in {path}")
+
+
+def _notes_of(folder: Path, meter: str) -> Path:
+    """The file of notes of a meter in the run of ``folder`` that goes on, or the last one."""
+    from iojoule.errors import ConfigError
+
+    runs = [folder] if (folder / "events.jsonl").exists() else sorted(folder.glob("runs/*"))
+    if not runs:
+        raise ConfigError(f"{folder} is no folder of a run", key="FOLDER")
+    return runs[-1] / "raw" / f"{meter}.notes"
+
+
+def ask_before(configs: Sequence[MeterConfig]) -> list[MeterConfig]:
+    """The configurations with what each display shows now, where a person can be asked and nothing is noted yet."""
+    return [
+        config.model_copy(update={"start": _asked(config, "now")}) if _open(config) else config for config in configs
+    ]
+
+
+def ask_after(configs: Sequence[MeterConfig], run: Path) -> None:
+    """Ask for what each display shows at the end, and let it be read; a meter that is not told has no energy."""
+    import time
+
+    from iojoule.meters.manual import note
+
+    asked = [config for config in configs if config.kind == "manual" and _can_ask()]
+    for config in asked:
+        value = _asked(config, "at the end")
+        if value is not None:
+            notes: Any = getattr(config, "notes", None)
+            note(notes or run / "raw" / f"{config.name}.notes", value, time.monotonic_ns())
+    if asked:
+        time.sleep(2 * max(config.interval for config in asked))
+
+
+def _open(config: MeterConfig) -> bool:
+    noted = getattr(config, "notes", None)
+    return config.kind == "manual" and getattr(config, "start", None) is None and noted is None and _can_ask()
+
+
+def _can_ask() -> bool:
+    import sys
+
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _asked(config: MeterConfig, when: str) -> float | None:
+    """A number, or None where the answer is empty."""
+    import sys
+
+    while True:
+        print(f"{config.name} shows {when} ({getattr(config, 'unit', '')}): ", end="", file=sys.stderr, flush=True)
+        text = sys.stdin.readline().strip().replace(",", ".")
+        if not text:
+            return None
+        try:
+            return float(text)
+        except ValueError:
+            print(f"{text!r} is no number", file=sys.stderr)
