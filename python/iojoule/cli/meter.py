@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import typer
 
+from iojoule.cli.meter_coverage import coverage
 from iojoule.cli.meter_lab import lab
 from iojoule.cli.meter_list import list_meters
+from iojoule.cli.meter_manual_note import manual_note
 from iojoule.cli.meter_probe import probe
+from iojoule.cli.meter_record import record
+from iojoule.cli.meter_serve import serve
 from iojoule.cli.meter_truth import truth
 
 app = typer.Typer(
@@ -17,5 +21,9 @@ app = typer.Typer(
 )
 app.command("list")(list_meters)
 app.command()(probe)
+app.command()(record)
+app.command("manual-note")(manual_note)
+app.command()(serve)
 app.command()(lab)
 app.command()(truth)
+app.command()(coverage)
