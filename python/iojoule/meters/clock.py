@@ -53,6 +53,11 @@ class SimClock:
 _clock: Clock = HostClock()
 
 
+def simulated() -> SimClock | None:
+    """The simulated clock, while one is in use: what moves by itself on a real one must be told of its steps."""
+    return _clock if isinstance(_clock, SimClock) else None
+
+
 def now_ns() -> int:
     """Nanoseconds of the clock in use: the host's ``CLOCK_MONOTONIC`` unless a laboratory replaced it."""
     return _clock.now_ns()

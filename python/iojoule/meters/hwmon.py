@@ -1,7 +1,8 @@
 """Power and energy sensors of the board and of add-on chips (INA2xx, LTC29xx, ...) through Linux hwmon.
 
 Units as in the kernel's Documentation/hwmon/sysfs-interface: power µW, energy µJ, in mV, curr mA, intervals ms. Where
-a chip averages, the average over its interval is read; else instants.
+a chip averages, the average over its interval is read; else instants. Chips of the INA2xx family average in their power
+register over ``update_interval`` (data sheets of INA219, INA226, INA260: conversion time times number of averages).
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from iojoule.meters.sysfs import number, optional_number, optional_text
 #: Codes for "no value" seen from drivers and firmware, also multiplied into the unit of the attribute.
 _CODES = (2**32 - 1, 2**31 - 1)
 SENTINELS = {code * scale for code in _CODES for scale in (1, 10**3, 10**6)} | {2**64 - 1, 2**63 - 1}
+#: Chips whose power register is a mean over ``update_interval``, by the names their kernel drivers give.
+_AVERAGING = re.compile(r"ina(2\d\d|3221)")
 _ATTRIBUTE = re.compile(r"(power|energy)(\d+)_(input|average)")
 
 
@@ -113,10 +116,16 @@ class Hwmon(Bare):
                 path / "update_interval"
             )
             window_s = every_ms * 1e-3 if every_ms else self.config.interval
-            return Sensor(
-                self._channel(name, "power", "W", "window_mean"), (path / f"{attribute}_average",), 1e-6, window_s
-            )
+            return self._averaging(name, path / f"{attribute}_average", window_s)
+        every_ms = optional_number(path / "update_interval")
+        if every_ms and _AVERAGING.fullmatch(optional_text(path / "name") or ""):
+            return self._averaging(name, path / f"{attribute}_input", every_ms * 1e-3)
         return Sensor(self._channel(name, "power", "W", "instant"), (path / f"{attribute}_input",), 1e-6)
+
+    def _averaging(self, name: str, path: Path, window_s: float) -> Sensor:
+        """A mean over ``window_s``; asked more rarely than it is made, it is a sample of the course."""
+        kind: base.Kind = "instant" if self.config.interval > 1.5 * window_s else "window_mean"
+        return Sensor(self._channel(name, "power", "W", kind), (path,), 1e-6, window_s)
 
     def _pair(self, name: str, voltage: str, current: str) -> Sensor:
         paths = []
@@ -182,10 +191,14 @@ class Hwmon(Bare):
         value = math.prod(codes) * sensor.scale
         flags = ("sentinel", "invalid") if SENTINELS.intersection(codes) else ()
         if sensor.counter is None:
-            start_ns = at_ns - int(sensor.window_s * 1e9)
-            # An average is refreshed at an unknown instant of its window.
-            u_ns = int(math.hypot(u_ns, (at_ns - start_ns) / math.sqrt(12)))
-            return [read(sensor.channel, start_ns, at_ns, u_ns, value, *flags)]
+            # An average is made anew at an unknown instant, at most one window ago.
+            window_ns = int(sensor.window_s * 1e9)
+            u_ns = int(math.hypot(u_ns, window_ns / math.sqrt(12)))
+            end_ns = at_ns - window_ns // 2
+            start_ns = end_ns - window_ns
+            if sensor.channel.kind == "instant":
+                start_ns = end_ns = (start_ns + end_ns) // 2
+            return [read(sensor.channel, start_ns, end_ns, u_ns, value, *flags)]
         if flags:
             return [read(sensor.channel, at_ns, at_ns, u_ns, value, *flags)]
         step = sensor.counter.look(at_ns, codes[0] * 1000)

@@ -11,9 +11,15 @@ if TYPE_CHECKING:
     from iojoule.meters.lab.front import Front
 
 FRONTS = {
+    "hwmon": "iojoule.meters.lab.hwmon:HwmonFront",
     "keithley_2700": "iojoule.meters.lab.keithley_2700:Keithley2700Front",
     "keysight_34970a": "iojoule.meters.lab.keysight_34970a:Keysight34970aFront",
+    "powercap": "iojoule.meters.lab.powercap:PowercapFront",
     "ptdaemon": "iojoule.meters.lab.ptdaemon:PtdaemonFront",
+    "remote": "iojoule.meters.lab.remote:RemoteFront",
+    "scpi": "iojoule.meters.lab.scpi_supply:ScpiFront",
+    "scpi_dmm": "iojoule.meters.lab.scpi_dmm:ScpiDmmFront",
+    "sigrok": "iojoule.meters.lab.sigrok:SigrokFront",
     "yokogawa_wt210": "iojoule.meters.lab.yokogawa_wt210:Wt210Front",
     "yokogawa_wt210_serial": "iojoule.meters.lab.yokogawa_wt210:Wt210SerialFront",
     "yokogawa_wt310": "iojoule.meters.lab.yokogawa_wt310:Wt310Front",
