@@ -88,11 +88,17 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_listen(host: str, credentials: Credentials) -> None:
-    """CredentialError where strangers could listen."""
+#: What helps where strangers could listen.
+_GIVE = (
+    "write a token to a file (openssl rand -hex 32 > token) and give --token-file, or give --tls-cert, --tls-key and "
+    "--tls-ca so that clients must show a certificate"
+)
+
+
+def check_listen(host: str, credentials: Credentials, give: str = _GIVE) -> None:
+    """CredentialError where strangers could listen; ``give`` is what helps."""
     if not is_loopback(host) and not credentials.tells_clients_apart:
         raise CredentialError(
-            f"{host} can be reached from outside this machine, and no credential was given: "
-            "write a token to a file (openssl rand -hex 32 > token) and give --token-file, or give --tls-cert, "
-            "--tls-key and --tls-ca so that clients must show a certificate; or listen on 127.0.0.1"
+            f"{host} can be reached from outside this machine, and no credential was given: {give}; "
+            "or listen on 127.0.0.1"
         )
