@@ -11,7 +11,7 @@ import pytest
 from iojoule.experiment.coverage import cover, read_all
 from iojoule.meters import clock, parse_meter
 from iojoule.meters.lab.load import Load, State
-from iojoule.meters.lab.powercap import RANGE_J, PowercapFront
+from iojoule.meters.lab.powercap import PowercapFront
 from iojoule.meters.powercap import Powercap
 
 S = 10**9
@@ -33,7 +33,7 @@ def test_cat_and_our_driver_and_the_truth_agree(require: Callable[[str, str], st
         before = counted()
         sim.sleep_until(sim.now_ns() + 10 * S)
         package = next(reading for reading in driver.next(0) if reading.channel == "package-0")
-        by_cat_j = (counted() - before) % int(RANGE_J * 1e6) * 1e-6
+        by_cat_j = (counted() - before) % front.modulus_uj * 1e-6
     assert package.value == pytest.approx(by_cat_j, abs=1e-9)
     assert by_cat_j == pytest.approx(800.0 * front.instrument.gain, abs=80.0 * 0.001 + 2e-4)
 

@@ -111,7 +111,8 @@ class Nvme(Bare):
 
     def _log(self) -> tuple[str, ...]:
         """How this nvme-cli reads the power measurement log; empty where it or the drive cannot."""
-        for command in (("log", "power-measurement"), ("power-measurement-log",)):
+        commands: tuple[tuple[str, ...], ...] = (("log", "power-measurement"), ("power-measurement-log",))
+        for command in commands:
             code, text, error = self._call(*command, self.config.device)
             if code == 0 and "Average Interval Power" in text:
                 return command

@@ -34,7 +34,8 @@ class PowercapFront:
     def __init__(self, truth: Truth, seed: int = 0) -> None:
         draw = random.Random(f"powercap/{seed}")
         self.unit_nj = draw.choice(UNITS_NJ)
-        self.modulus_uj = int(RANGE_J * 1e6)
+        # Whole units and whole microjoules.
+        self.modulus_uj = int(RANGE_J * 1e9) // (1000 * self.unit_nj) * self.unit_nj
         self.instrument = Instrument(truth, Make(rdg_pct=U_PCT, update_s=0.001, phase_s=draw.random() * 0.001), seed)
         self._count_j = draw.random() * RANGE_J
         self._until_ns: int | None = None
