@@ -20,6 +20,8 @@ BENCHES = {
     "block/agreement": "eight workloads by our engine and by fio: a test of equivalence",
     "block/timing": "block traces on a loop device by waiting policy, and fio: stretch, lateness, processor",
     "sim/speed": "drives and arrays against DiskSim 4.0 (DISKSIM names its binary), one core",
+    "meters/phase_edges": "energy of a 10 s phase by a meter of 1 s windows, ours and the rules of others",
+    "meters/coverage": "how often E ± U holds the truth, 200 trials of every front",
     "content": "incompressible content, one core",
     "startup": "import and --help",
 }

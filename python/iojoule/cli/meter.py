@@ -6,6 +6,7 @@ import typer
 
 from iojoule.cli.meter_coverage import coverage
 from iojoule.cli.meter_lab import lab
+from iojoule.cli.meter_export import export
 from iojoule.cli.meter_list import list_meters
 from iojoule.cli.meter_manual_note import manual_note
 from iojoule.cli.meter_probe import probe
@@ -24,6 +25,7 @@ app.command()(probe)
 app.command()(record)
 app.command("manual-note")(manual_note)
 app.command()(serve)
+app.command()(export)
 app.command()(lab)
 app.command()(truth)
 app.command()(coverage)
