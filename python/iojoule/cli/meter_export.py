@@ -40,14 +40,12 @@ def export(
         raise ConfigError(f"{otlp!r} is no URL", key="--otlp", allowed="http://HOST:PORT/v1/metrics")
     try:
         every_s, lasting_s = seconds(every), seconds(lasting) if lasting else None
-        check_listen(listen, Credentials(tls=tls(tls_cert, tls_key, tls_ca, server=True)))
+        give = "give --tls-cert, --tls-key and --tls-ca so that scrapers must show a certificate"
+        check_listen(listen, Credentials(tls=tls(tls_cert, tls_key, tls_ca, server=True)), give)
         tally = Tally(lambda: meters.descriptions())
         meters = MeterSet(meters_of(file, None, None), None, tally.take, _said(tally))
     except CredentialError as error:
-        message = str(error).replace(
-            "write a token to a file (openssl rand -hex 32 > token) and give --token-file, or ", ""
-        )
-        raise ConfigError(message, key="--listen") from error
+        raise ConfigError(str(error), key="--listen") from error
     except ValueError as error:
         raise ConfigError(str(error), file=file) from error
     if every_s <= 0:
@@ -71,9 +69,8 @@ def export(
                 console.say(f"pushing to {otlp} every {every_s:g} s")
             _wait(lasting_s)
         except ImportError as error:
-            raise HostError(
-                f"{error.name} is missing", missing=error.name, remedy="pip install 'iojoule[export]'"
-            ) from error
+            remedy = "pip install 'iojoule[export]'"
+            raise HostError(f"{error.name} is missing", missing=error.name, remedy=remedy) from error
         except OSError as error:
             raise HostError(f"cannot listen on {listen}:{prometheus}: {error.strerror}") from error
         finally:

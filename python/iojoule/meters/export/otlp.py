@@ -23,9 +23,8 @@ class Exporter:
         self._tally = tally
         self._meter: Any = self._provider.get_meter("iojoule.meters")
         self._shown: set[str] = set()
-        energy = {"unit": "J"}
-        self._counter("iojoule.energy", lambda t: t.joules, "Energy since the start, of the time covered.", **energy)
-        self._counter("iojoule.energy.returned", lambda t: t.returned, "Energy that flowed back.", **energy)
+        self._counter("iojoule.energy", lambda t: t.joules, "Energy since the start, of the time covered.", unit="J")
+        self._counter("iojoule.energy.returned", lambda t: t.returned, "Energy that flowed back.", unit="J")
         self._counter("iojoule.covered", lambda t: t.covered_s, "Time the energy is of.", unit="s")
         self._gauge("iojoule.energy.uncertainty", _energy_u, "Standard uncertainty (k = 1), J.", "J")
         self._counter("iojoule.readings", lambda t: t.readings, "Readings since the start.", unit="1", all=True)

@@ -94,7 +94,7 @@ class Exporter:
         from prometheus_client import CollectorRegistry, start_http_server
 
         registry = CollectorRegistry()
-        registry.register(Collector(tally))  # type: ignore[arg-type]
+        registry.register(Collector(tally))
         options: dict[str, Any] = {}
         if tls:
             options = {"certfile": str(tls.certificate), "keyfile": str(tls.key)}
