@@ -45,6 +45,15 @@ def test_after_a_loss_even_a_short_hole_is_a_gap() -> None:
     assert flags(continuity, window(1.1, 2.1), window(2.1, 3.1)) == ["gap_before", ""]
 
 
+def test_instants_that_a_meter_kept_during_the_loss_leave_no_gap() -> None:
+    continuity = Continuity(1.0)
+    continuity.stamp([window(0, 0)])
+    continuity.interrupted()
+    assert flags(continuity, window(1, 1), window(2, 2)) == ["", ""]
+    continuity.interrupted()
+    assert flags(continuity, window(4, 4)) == ["gap_before"]
+
+
 def test_a_counter_that_reaches_back_over_the_loss_has_no_gap() -> None:
     continuity = Continuity(1.0)
     continuity.stamp([window(0, 1)])

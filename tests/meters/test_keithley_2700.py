@@ -132,11 +132,16 @@ def test_the_bracket_of_every_scan_is_a_probe_of_the_clock() -> None:
 def test_a_timer_that_begins_anew_after_a_day_is_one_line() -> None:
     before, after = readings(scan(SCAN, 99_999.5), scan(SCAN, 0.5))
     assert after[0].start_ns - before[0].start_ns == pytest.approx(1e9, abs=1e6)
+    # In the middle of a scan, too.
+    stamped = scan(SCAN, 99_999.9).replace("+100000.020", "+0.020").replace("+100000.080", "+0.080")
+    (seen,) = readings(stamped)
+    assert seen[3].start_ns - seen[0].start_ns == pytest.approx(180e6, abs=1e6)
 
 
 def test_a_meter_that_was_switched_off_has_another_clock() -> None:
-    before, after = readings(scan(SCAN, 30_000.0), scan(SCAN, 3.0))
-    assert after[0].start_ns - before[0].start_ns == pytest.approx(1e9, abs=1e6)
+    for since_s in (30_000.0, 70_000.0):
+        before, after = readings(scan(SCAN, since_s), scan(SCAN, 3.0))
+        assert after[0].start_ns - before[0].start_ns == pytest.approx(1e9, abs=1e6)
 
 
 def test_the_uncertainty_is_that_of_the_range_of_the_channel() -> None:

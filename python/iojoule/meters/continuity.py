@@ -32,9 +32,12 @@ class Continuity:
     def _stamp(self, reading: Reading) -> Reading:
         seq, end_ns = self._last.get(reading.channel, (-1, reading.start_ns))
         hole_ns = reading.start_ns - end_ns
-        if reading.start_ns == reading.end_ns and seq >= 0:
+        instant = reading.start_ns == reading.end_ns
+        if instant and seq >= 0:
             hole_ns -= self._interval_ns  # instants are one interval apart
-        gap = hole_ns > self._interval_ns // 2 or (reading.channel in self._broken and reading.start_ns > end_ns)
+        # A window that was cut off by a loss is not covered; between two instants nothing can be cut off.
+        cut = reading.channel in self._broken and reading.start_ns > end_ns and not instant
+        gap = hole_ns > self._interval_ns // 2 or cut
         self._broken.discard(reading.channel)
         self._last[reading.channel] = (seq + 1, reading.end_ns)
         return replace(reading, seq=seq + 1, quality=reading.quality | ({"gap_before"} if gap else set()))

@@ -22,6 +22,8 @@ from iojoule.meters.visa import Link, VisaLink
 MS_NS = 10**6
 #: Where the timer of the stamps begins anew, s (from memory, unverified).
 TIMER_S = 100_000
+#: The timer was set, not adrift, when a scan is off by this much.
+SET_NS = 10**9
 
 
 class Keithley2700Config(ScannerConfig):
@@ -81,7 +83,8 @@ class Keithley2700:
         self.clock = ClockMap(MS_NS)
         self.identity: dict[str, Any] = {}
         self.meter: Dialogue | None = None
-        self._stamp_ns = 0
+        #: First stamp of the last scan, and when it was asked for.
+        self._before: tuple[int, int] | None = None
         self._probe: ClockProbe | None = None
         self._kept: list[Reading] = []
 
@@ -127,7 +130,7 @@ class Keithley2700:
         values, stamps_s, addresses = words[0::3], words[1::3], words[2::3]
         if [point.address for point in self.points] != addresses:
             raise Reconnect(f"READ?: channels {addresses} are not those of the scan")
-        stamps_ns = [self._on_one_line(round(one * 1000) * MS_NS) for one in stamps_s]
+        stamps_ns = self._on_one_line(stamps_s, sent_ns)
         lasted_ns = stamps_ns[-1] - stamps_ns[0]
         # The first conversion came after the question; the last one, so much later, before the answer.
         self._probe = self.clock.add(ClockProbe(sent_ns, stamps_ns[0], max(received_ns - lasted_ns, sent_ns + 1)))
@@ -136,16 +139,19 @@ class Keithley2700:
             for point, value, stamp_ns in zip(self.points, values, stamps_ns, strict=True)
         ]
 
-    def _on_one_line(self, stamp_ns: int) -> int:
-        """The stamp without the steps of a timer that began anew; a timer set to zero is another clock."""
+    def _on_one_line(self, stamps_s: list[float], sent_ns: int) -> list[int]:
+        """The stamps of a scan without the steps of a timer that began anew after a day; one that was set to zero by
+        switching the meter off is another clock."""
         turn_ns = TIMER_S * 10**9
-        stamp_ns += self._stamp_ns // turn_ns * turn_ns
-        if self._stamp_ns - stamp_ns > turn_ns // 2:
-            stamp_ns += turn_ns
-        elif stamp_ns < self._stamp_ns:
-            self.clock = ClockMap(MS_NS)
-        self._stamp_ns = stamp_ns
-        return stamp_ns
+        shown_ns = [round(one * 1000) * MS_NS for one in stamps_s]
+        first_ns = shown_ns[0]
+        if self._before:
+            expected_ns = self._before[0] + sent_ns - self._before[1]
+            first_ns += round((expected_ns - first_ns) / turn_ns) * turn_ns
+            if abs(first_ns - expected_ns) > SET_NS:
+                self.clock = ClockMap(MS_NS)
+        self._before = (first_ns, sent_ns)
+        return [first_ns + (one - shown_ns[0]) % turn_ns for one in shown_ns]
 
     def _at(self, stamp_ns: int) -> tuple[int, int]:
         host_ns, u_ns = self.clock.host_ns(stamp_ns)

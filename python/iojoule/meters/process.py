@@ -16,7 +16,7 @@ from typing import Any
 
 import iojoule
 from iojoule.meters import wire
-from iojoule.meters.base import ClockProbe, Reading
+from iojoule.meters.base import ClockProbe, Rail, Reading
 from iojoule.meters.clock_history import ClockHistory
 from iojoule.meters.config import MeterConfig
 
@@ -46,6 +46,7 @@ class MeterProcess:
         self.process: subprocess.Popen[bytes] | None = None
         #: Watts of the last good reading by channel; empty while the meter is lost.
         self.watts: dict[str, float] = {}
+        self._volts: dict[str, float] = {}
         self.good = self.fatal = False
         #: Why there is no reading at the moment.
         self.reason = ""
@@ -121,6 +122,7 @@ class MeterProcess:
                 else:
                     self.watts.pop(reading.channel, None)
                 self.good |= reading.good
+            self._watch_rails(readings)
             self._found()
             return readings
         if "describe" in said:
@@ -140,6 +142,17 @@ class MeterProcess:
         elif said["event"] == "warning":
             self._on_event(self.name, "warning", said["text"])
         return []
+
+    def _watch_rails(self, readings: list[Reading]) -> None:
+        """Watts of the rails, of the last samples of their two channels as they are."""
+        self._volts |= {reading.channel: reading.value for reading in readings if reading.unit == "V"}
+        for entry in self.description.get("rails", ()):
+            rail = Rail(**entry)
+            watts = rail.watts(*(self._volts.get(channel, math.nan) for channel in (rail.voltage, rail.shunt)))
+            if math.isfinite(watts):
+                self.watts[rail.id] = watts
+            else:
+                self.watts.pop(rail.id, None)
 
     def ended(self, fd: int) -> None:
         """One pipe closed. When both have, the process is reaped, and unless it was told to stop, it is lost."""
@@ -166,6 +179,7 @@ class MeterProcess:
 
     def _missing(self, text: str, kind: str) -> None:
         self.watts.clear()
+        self._volts.clear()
         self.reason = text
         if not self._lost or kind == "fatal":
             self._lost = True

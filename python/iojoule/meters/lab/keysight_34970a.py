@@ -44,7 +44,8 @@ class Keysight34970aFront:
         offset_s, drift_ppm = draw.uniform(-3600, 3600), draw.uniform(-50, 50)
         self.own = Make(clock_offset_s=offset_s, clock_drift_ppm=drift_ppm)
         self.stamp = draw.uniform(0, 1)
-        self.memory: deque[str] = deque(maxlen=memory)
+        #: (volts, time on the meter's clock, channel)
+        self.memory: deque[tuple[float, int, int]] = deque(maxlen=memory)
         self.errors: list[str] = []
         self.scanned: dict[int, int] = {}
         self._scan: list[int] = []
@@ -82,7 +83,7 @@ class Keysight34970aFront:
         """When the meter is done with ``line``, and what it answers; what it does not know is an error in its queue."""
         self._scan_until(now_ns)
         try:
-            return now_ns, self._answer(line, now_ns)
+            return self._read(now_ns) if line == "READ?" else (now_ns, self._answer(line, now_ns))
         except (ValueError, KeyError):
             self.errors.append(f'-113,"Undefined header: {line[:20]}"')
             return now_ns, None
@@ -141,7 +142,7 @@ class Keysight34970aFront:
                 raise KeyError(head)
 
     def _ask(self, head: str, value: str, now_ns: int) -> str:
-        own = EPOCH + timedelta(microseconds=self._clock_ns(now_ns) // 1000)
+        own = _date(self._clock_ns(now_ns))
         match head:
             case "*IDN?":
                 maker = "HEWLETT-PACKARD" if self.model == "34970A" else "Agilent Technologies"
@@ -159,7 +160,7 @@ class Keysight34970aFront:
             case "DATA:POIN?":
                 return f"+{len(self.memory)}"
             case "DATA:REM?":
-                return ",".join(self.memory.popleft() for _ in range(min(int(value), len(self.memory))))
+                return self._told([self.memory.popleft() for _ in range(min(int(value), len(self.memory)))])
             case "CALC:AVER:COUN?":
                 return ",".join(f"{self.scanned.get(one, 0):+.8E}" for one in addresses(value))
         raise KeyError(head)
@@ -194,9 +195,31 @@ class Keysight34970aFront:
         span = self._channels.get(("CONF:VOLT:DC", address), "AUTO")
         volts = self.lines.volts(address, start_ns, end_ns)
         shown = self.multimeter.shown(volts, None if span == "AUTO" else float(span), (address, start_ns))
-        own = EPOCH + timedelta(microseconds=self._clock_ns(stamped_ns) // 1000)
-        self.memory.append(f"{shown:+.8E},{own:%Y,%m,%d,%H,%M,%S}.{own.microsecond // 1000:03d},{address}")
+        self.memory.append((shown, self._clock_ns(stamped_ns), address))
         self.scanned[address] = self.scanned.get(address, 0) + 1
+
+    def _read(self, now_ns: int) -> tuple[int, str | None]:
+        """One scan at once, and its readings when it is over; they stay in the memory."""
+        if self._settings["TRIG:SOUR"] != "IMM" or not self._scan:
+            raise ValueError("a scan on a timer is begun by INIT")
+        self._do("INIT", "", now_ns)
+        conversions = list(self._pace().scan(self._scan, now_ns))
+        for one in conversions:
+            self._convert(one.address, one.start_ns, one.integrated_ns, one.stamped_ns)
+        self._trigger_ns = None
+        return conversions[-1].end_ns, self._told(list(self.memory))
+
+    def _told(self, readings: list[tuple[float, int, int]]) -> str:
+        """Readings in the format that was asked for."""
+        words = []
+        for volts, at_ns, address in readings:
+            own = _date(at_ns)
+            words.append(f"{volts:+.8E}")
+            if self._settings["FORM:READ:TIME"] == "ON":
+                words.append(f"{own:%Y,%m,%d,%H,%M,%S}.{own.microsecond // 1000:03d}")
+            if self._settings["FORM:READ:CHAN"] == "ON":
+                words.append(f"{address}")
+        return ",".join(words)
 
     def _pace(self) -> Pace:
         first = self._scan[0]
@@ -204,6 +227,10 @@ class Keysight34970aFront:
         wait_s = float(self._channels.get(("ROUT:CHAN:DEL", first), "0"))
         autozero = self._channels.get(("SENS:ZERO:AUTO", first), "ON") == "ON"
         return Pace(RELAY_S + wait_s, nplc / 50, autozero, self.stamp)
+
+
+def _date(clock_ns: int) -> datetime:
+    return EPOCH + timedelta(microseconds=clock_ns // 1000)
 
 
 def _written(value: str) -> str:
