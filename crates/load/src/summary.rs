@@ -7,6 +7,7 @@ use iojoule_record::{ErrorClass, Phase};
 use serde::Serialize;
 
 use crate::tally::Tally;
+use crate::timing::Lateness;
 
 /// A phase as it was planned, cut where the load ended early.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,14 +21,6 @@ impl From<(Phase, i64, i64)> for PhaseSpan {
     fn from((phase, begin_ns, end_ns): (Phase, i64, i64)) -> Self {
         Self { phase: phase.name(), begin_ns, end_ns }
     }
-}
-
-/// Issued − planned, in nanoseconds, of the requests of phase `measure` that were issued.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Lateness {
-    pub p50_ns: u64,
-    pub p99_ns: u64,
-    pub max_ns: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -75,24 +68,15 @@ impl Summary {
             .iter()
             .filter(|class| **class != ErrorClass::None && count(**class) > 0)
             .map(|class| (class.name(), count(*class)));
-        let (trace_span_ns, replayed_span_ns) = (tally.planned.span(), tally.issued.span());
-        let stretch = match (trace_span_ns, replayed_span_ns) {
-            (Some(trace), Some(replayed)) if trace > 0 => Some(replayed as f64 / trace as f64),
-            _ => None,
-        };
-        let lateness = Lateness {
-            p50_ns: tally.lateness.value_at_quantile(0.50),
-            p99_ns: tally.lateness.value_at_quantile(0.99),
-            max_ns: tally.lateness.max(),
-        };
+        let (trace_span_ns, replayed_span_ns) = tally.timing.spans();
         Self {
             epoch_ns,
             end_ns: tally.end_ns,
             phases,
             trace_span_ns,
             replayed_span_ns,
-            stretch,
-            lateness,
+            stretch: tally.timing.stretch(),
+            lateness: tally.timing.lateness(),
             requests: tally.requests,
             succeeded: count(ErrorClass::None),
             bytes: tally.bytes,

@@ -13,18 +13,24 @@ pub(crate) struct Done {
     pub times: Option<(i64, i64)>,
 }
 
-/// Requests go in with [`push`](Self::push), leave together with [`enter`](Self::enter) and come back by
-/// [`pop`](Self::pop). A slot is one outstanding request and its buffer.
+/// Requests go in with [`push`](Self::push), leave together with [`submit`](Self::submit) and come back by
+/// [`pop`](Self::pop). A slot is one outstanding request.
 pub(crate) trait Backend {
     /// Written bytes are read and read bytes are written by somebody.
     const MOVES_DATA: bool;
 
-    /// Puts a request in line; the slot is free.
-    fn push(&mut self, slot: u32, io: &Io);
+    /// Puts a request in line, and which buffer it reads into or writes from; slot and buffer are free.
+    fn push(&mut self, slot: u32, buffer: u32, io: &Io);
 
-    /// Hands over what was pushed, in one system call where that is possible, then waits until something has come back,
-    /// for `wait_ns` at most; 0 does not wait. Returns the time the handing over took, where it was told apart.
-    fn enter(&mut self, wait_ns: i64) -> Result<Option<i64>, LoadError>;
+    /// Hands over what was pushed, in one system call where that is possible. Returns the time it took in nanoseconds,
+    /// where there was something to hand over.
+    fn submit(&mut self) -> Result<Option<i64>, LoadError>;
+
+    /// Something has come back, or will have at the next system call.
+    fn news(&mut self) -> bool;
+
+    /// Waits until something has come back, for `wait_ns` at most; 0 only looks.
+    fn wait(&mut self, wait_ns: i64) -> Result<(), LoadError>;
 
     /// How many have come back by now.
     fn ready(&mut self) -> usize;

@@ -1,5 +1,5 @@
-//! The memory requests are read into and written from: one buffer each outstanding request, on page boundaries, as
-//! direct access asks for. Pages come into being when first touched, so that many large buffers cost nothing unused.
+//! The memory requests are read into and written from: one buffer each outstanding request and some in stock, on page
+//! boundaries, as direct access asks for. Pages come into being when first touched, so that many large buffers cost nothing unused.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use crate::LoadError;
 
 const PAGE: usize = 4096;
 
-/// `count` buffers of the same size. Shared with the kernel or with worker threads: who holds a slot owns its bytes.
+/// `count` buffers of the same size. Shared with the kernel or with worker threads: who holds a buffer owns its bytes.
 pub(crate) struct Buffers {
     start: *mut u8,
     stride: usize,
     count: usize,
 }
 
-// SAFETY: the memory belongs to the slots, and a slot to one holder at a time.
+// SAFETY: each buffer has one holder at a time.
 unsafe impl Send for Buffers {}
 // SAFETY: as above; the struct itself is never changed after its making.
 unsafe impl Sync for Buffers {}
@@ -41,35 +41,35 @@ impl Buffers {
     }
 
     #[inline]
-    pub fn at(&self, slot: u32) -> *mut u8 {
-        debug_assert!((slot as usize) < self.count);
-        // SAFETY: the slot lies inside the mapping.
-        unsafe { self.start.add(slot as usize * self.stride) }
+    pub fn at(&self, buffer: u32) -> *mut u8 {
+        debug_assert!((buffer as usize) < self.count);
+        // SAFETY: the buffer lies inside the mapping.
+        unsafe { self.start.add(buffer as usize * self.stride) }
     }
 
-    /// The first `bytes` of a slot's buffer.
+    /// The first `bytes` of a buffer.
     ///
     /// # Safety
-    /// The caller holds the slot, and nothing of it is outstanding.
+    /// The caller holds the buffer, and no request on it is outstanding.
     #[inline]
     #[allow(clippy::mut_from_ref)]
-    pub unsafe fn of(&self, slot: u32, bytes: u32) -> &mut [u8] {
+    pub unsafe fn of(&self, buffer: u32, bytes: u32) -> &mut [u8] {
         debug_assert!(bytes as usize <= self.stride);
         // SAFETY: inside the mapping, and nobody else's by the caller's word.
-        unsafe { std::slice::from_raw_parts_mut(self.at(slot), bytes as usize) }
+        unsafe { std::slice::from_raw_parts_mut(self.at(buffer), bytes as usize) }
     }
 
     /// All buffers as the kernel registers them.
     pub fn vectors(&self) -> Vec<libc::iovec> {
         (0..self.count as u32)
-            .map(|slot| libc::iovec { iov_base: self.at(slot).cast(), iov_len: self.stride })
+            .map(|buffer| libc::iovec { iov_base: self.at(buffer).cast(), iov_len: self.stride })
             .collect()
     }
 }
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and whoever held a slot has let go of this.
+        // SAFETY: the mapping is ours, and whoever held a buffer has let go of this.
         unsafe { libc::munmap(self.start.cast(), self.bytes()) };
     }
 }

@@ -8,6 +8,7 @@ use crate::block::buffers::Buffers;
 use crate::block::claims::Claims;
 use crate::block::content::Filler;
 use crate::block::source::Io;
+use crate::block::stock::Stock;
 use crate::block::tally::Tally;
 use crate::block::verify::{Corruption, Verifier};
 
@@ -23,6 +24,8 @@ pub(crate) struct Checking {
 pub(crate) struct Data<'a> {
     pub buffers: Arc<Buffers>,
     pub filler: Filler,
+    /// None where nothing is written, or what is written is stamped with its place.
+    pub stock: Option<Stock>,
     pub checking: Option<&'a Checking>,
 }
 
@@ -33,34 +36,45 @@ impl Data<'_> {
         self.checking.is_none_or(|checking| checking.claims.take(io))
     }
 
-    /// Makes what a write will write; a trim leaves nothing that could be checked.
+    /// Makes what a write will write, and returns the buffer it lies in, this one or another for it. A trim leaves
+    /// nothing that could be checked.
     #[inline]
-    pub fn prepare(&mut self, slot: u32, io: &Io) {
+    pub fn prepare(&mut self, buffer: u32, io: &Io) -> u32 {
         if io.op == Op::Trim {
             if let Some(checking) = self.checking {
                 checking.verifier.forget(io.file, io.offset, io.bytes);
             }
-            return;
+            return buffer;
         }
-        // SAFETY: the engine holds the slot, which is not handed over yet.
-        let buffer = unsafe { self.buffers.of(slot, io.bytes) };
+        if let Some(filled) = self.stock.as_mut().and_then(|stock| stock.swap(buffer, io.bytes)) {
+            return filled;
+        }
+        // SAFETY: the engine holds the buffer, which is not handed over yet.
+        let contents = unsafe { self.buffers.of(buffer, io.bytes) };
         match self.checking {
-            Some(checking) => checking.verifier.stamp(io.file, io.offset, buffer),
-            None => self.filler.fill(buffer),
+            Some(checking) => checking.verifier.stamp(io.file, io.offset, contents),
+            None => self.filler.fill(contents),
         }
+        buffer
+    }
+
+    /// Makes a little of what will be written later; false where enough is made.
+    #[inline]
+    pub fn stock_up(&mut self) -> bool {
+        self.stock.as_mut().is_some_and(|stock| stock.step(&mut self.filler, &self.buffers))
     }
 
     /// A request has come back; false where what was read is not what should be there.
     #[inline]
-    pub fn settle(&self, slot: u32, io: &Io, whole: bool, tally: &mut Tally) -> bool {
+    pub fn settle(&self, buffer: u32, io: &Io, whole: bool, tally: &mut Tally) -> bool {
         let Some(checking) = self.checking else { return true };
         let mut sound = true;
         match io.op {
             Op::Write => checking.verifier.settle(io.file, io.offset, io.bytes, whole),
             Op::Read if whole => {
-                // SAFETY: the request of this slot has come back.
-                let buffer = unsafe { self.buffers.of(slot, io.bytes) };
-                if let Some((offset, corruption)) = checking.verifier.check(io.file, io.offset, buffer) {
+                // SAFETY: the request of this buffer has come back.
+                let contents = unsafe { self.buffers.of(buffer, io.bytes) };
+                if let Some((offset, corruption)) = checking.verifier.check(io.file, io.offset, contents) {
                     sound = false;
                     if tally.corruptions.len() < TOLD {
                         tally.corruptions.push(format!("file {} at byte {offset}: {}", io.file, words(corruption)));

@@ -1,8 +1,9 @@
 //! The loop of one engine thread: take what is due, hand it over, wait, record what came back.
 //!
 //! A closed loop reads the clock twice a turn: just before the handing-over, which is `issued` of all that leaves, and
-//! just after, which is `done` of all that is back. An open loop plans against absolute instants; what is late does not
-//! move what comes behind it.
+//! just after, which is `done` of all that is back. While nothing is back, the contents of later writes are made: a
+//! place that waited for them would be missing among the outstanding ones. An open loop plans against absolute
+//! instants; what is late does not move what comes behind it.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -14,8 +15,9 @@ use crate::block::backend::{Backend, Done};
 use crate::block::config::AtCap;
 use crate::block::data::Data;
 use crate::block::lead::Lead;
+use crate::block::shown::Shown;
 use crate::block::source::{Io, Next, Source};
-use crate::block::span::{Span, add_change};
+use crate::block::span::Span;
 use crate::block::tally::Tally;
 use crate::config::Waiting;
 use crate::control::Wish;
@@ -28,8 +30,6 @@ const HELD_NS: i64 = 20_000;
 /// After so many failures in a row a closed loop slows down to one request each `FAILING_NS`.
 const FAILURES: u64 = 1000;
 const FAILING_NS: i64 = 1_000_000;
-/// Live figures follow at least this often while requests come back.
-const SHOWN_NS: i64 = 20_000_000;
 
 /// How a loop waits and ends.
 pub(crate) struct Terms<'a> {
@@ -41,7 +41,7 @@ pub(crate) struct Terms<'a> {
     pub drain_ns: i64,
     pub job: u32,
     pub slots: u32,
-    /// Requests handed over in one call at most.
+    /// Requests handed over in one call at most, unless more than twice as many places are free: then half of those.
     pub batch: usize,
     pub span: &'a Span<'a>,
     /// Set where another thread of the same load has failed.
@@ -53,6 +53,7 @@ struct Slot {
     io: Io,
     issued_ns: i64,
     phase: Phase,
+    buffer: u32,
 }
 
 pub(crate) struct Engine<'a, S, B> {
@@ -76,14 +77,14 @@ pub(crate) struct Engine<'a, S, B> {
     failures: u64,
     rest_until: i64,
     lead: Lead,
-    shown_ns: i64,
-    shown: [u64; 4],
+    shown: Shown,
 }
 
 impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
     pub fn new(terms: &'a Terms<'a>, source: S, backend: B, data: Data<'a>, lane: Option<Lane>) -> Self {
         let none = Io { seq: 0, planned_ns: 0, op: Op::Read, file: 0, offset: 0, bytes: 0 };
-        let slots = vec![Slot { io: none, issued_ns: 0, phase: Phase::Warmup }; terms.slots as usize];
+        let slot = |buffer| Slot { io: none, issued_ns: 0, phase: Phase::Warmup, buffer };
+        let slots = (0..terms.slots).map(slot).collect();
         Self {
             terms,
             source,
@@ -101,8 +102,7 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
             failures: 0,
             rest_until: i64::MIN,
             lead: Lead::new(),
-            shown_ns: 0,
-            shown: [0; 4],
+            shown: Shown::new(),
         }
     }
 
@@ -135,7 +135,9 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
             self.exhausted |= wish == Wish::Finish;
             self.measure = self.terms.span.measure();
             let mut due = self.take(now)?;
-            self.show(now)?;
+            if self.shown.is_due(now) {
+                self.show(now)?;
+            }
             if self.exhausted {
                 if self.in_flight() == 0 {
                     return Ok(());
@@ -152,11 +154,19 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
                 Waiting::Hybrid => due = due.saturating_sub(self.lead.ns()),
                 Waiting::Spin => due = now,
             }
-            let until = due.min(drained_by).min(now + TURN_NS);
+            let until = due.min(drained_by);
             let asleep = until > now;
-            let took = self.backend.enter(until - now)?;
+            let took = self.backend.submit()?;
             if let Some(ns) = took {
                 self.tally.submit.saturating_record(ns.max(1) as u64);
+                now += ns;
+            }
+            while until > now && !self.backend.news() && self.data.stock_up() {
+                now = clock::now().0;
+            }
+            if until > now || took.is_none() {
+                // A whole turn is told from less, which takes a timer, by its length: the handing over does not shorten it.
+                self.backend.wait(until.saturating_sub(now).min(TURN_NS))?;
             }
             let back = self.backend.ready();
             now = clock::now().0;
@@ -183,6 +193,7 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
         if now < begin {
             return Ok(begin);
         }
+        let batch = self.terms.batch.max(self.free.len() / 2);
         let all_in_order = self.terms.at_cap == AtCap::Block || !self.terms.open;
         loop {
             let full = self.free.is_empty();
@@ -197,7 +208,7 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
                 Err(next) => return Ok(next),
             };
             if full && io.planned_ns != Io::NOW {
-                self.unanswered(Slot { io, issued_ns: now, phase }, now, ErrorClass::Dropped)?;
+                self.unanswered((io, phase), now, now, ErrorClass::Dropped)?;
                 if self.terms.at_cap == AtCap::Stop {
                     self.exhausted = true;
                     self.tally.warnings.push(format!(
@@ -212,7 +223,7 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
                 return Ok(now + HELD_NS);
             }
             self.push(io, phase);
-            if self.fresh.len() >= self.terms.batch {
+            if self.fresh.len() >= batch {
                 return Ok(now);
             }
             if self.failures >= FAILURES && !self.terms.open {
@@ -243,12 +254,13 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
     #[inline]
     fn push(&mut self, io: Io, phase: Phase) {
         let Some(slot) = self.free.pop() else { return };
+        let mut buffer = self.slots[slot as usize].buffer;
         if B::MOVES_DATA && matches!(io.op, Op::Write | Op::Trim) {
-            self.data.prepare(slot, &io);
+            buffer = self.data.prepare(buffer, &io);
         }
         self.tally.queued_at_cap += u64::from(io.planned_ns != Io::NOW && io.planned_ns <= self.full_ns);
-        self.slots[slot as usize] = Slot { io, issued_ns: 0, phase };
-        self.backend.push(slot, &io);
+        self.slots[slot as usize] = Slot { io, issued_ns: 0, phase, buffer };
+        self.backend.push(slot, buffer, &io);
         self.fresh.push(slot);
     }
 
@@ -273,7 +285,7 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
 
     #[inline]
     fn record(&mut self, done: Done, now: i64) -> Result<(), LoadError> {
-        let Slot { io, issued_ns, phase } = self.slots[done.slot as usize];
+        let Slot { io, issued_ns, phase, buffer } = self.slots[done.slot as usize];
         let (issued_ns, done_ns) = done.times.unwrap_or((issued_ns, now));
         let whole = done.result >= 0 && (done.result as u32 >= io.bytes || matches!(io.op, Op::Trim | Op::Flush));
         let (mut error, status) = match done.result {
@@ -282,12 +294,12 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
             _ => (ErrorClass::ShortIo, 0),
         };
         let bytes = if whole { io.bytes } else { done.result.max(0) as u32 };
-        if B::MOVES_DATA && !self.data.settle(done.slot, &io, whole, &mut self.tally) {
+        if B::MOVES_DATA && !self.data.settle(buffer, &io, whole, &mut self.tally) {
             error = ErrorClass::Corrupt;
         }
         let planned_ns = if io.planned_ns == Io::NOW { issued_ns } else { io.planned_ns };
         if self.terms.open && io.planned_ns != Io::NOW {
-            self.tally.add_timing(phase, planned_ns, issued_ns);
+            self.tally.timing.add(phase, planned_ns, issued_ns);
         }
         self.failures = if error == ErrorClass::Io { self.failures + 1 } else { 0 };
         self.source.done(&io, whole);
@@ -310,8 +322,13 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
     }
 
     /// Records a request that was never sent, or that never came back.
-    fn unanswered(&mut self, slot: Slot, now: i64, error: ErrorClass) -> Result<(), LoadError> {
-        let Slot { io, issued_ns, phase } = slot;
+    fn unanswered(
+        &mut self,
+        (io, phase): (Io, Phase),
+        issued_ns: i64,
+        now: i64,
+        error: ErrorClass,
+    ) -> Result<(), LoadError> {
         let planned_ns = if io.planned_ns == Io::NOW { issued_ns } else { io.planned_ns };
         self.write(Request {
             seq: io.seq,
@@ -339,28 +356,14 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
         }
     }
 
-    /// Brings the live figures up to date, now and then.
-    #[inline]
+    /// Brings the live figures and those of the interval up to date.
     fn show(&mut self, now: i64) -> Result<(), LoadError> {
-        if now - self.shown_ns < SHOWN_NS {
-            return Ok(());
-        }
-        self.shown_ns = now;
         if let Some(lane) = &mut self.lane {
             lane.tick(HostNs(now))?;
         }
-        let (span, tally) = (self.terms.span, &self.tally);
-        let fine = tally.by_error[ErrorClass::None as usize];
-        let figures = [tally.submitted, tally.requests, tally.requests - fine, tally.bytes];
-        let live = [&span.live.issued, &span.live.done, &span.live.errors, &span.live.bytes];
-        let in_flight = |figures: &[u64; 4]| figures[0].saturating_sub(figures[1]);
-        let mut shown = in_flight(&self.shown);
-        add_change(&span.live.in_flight, in_flight(&figures), &mut shown);
-        for ((to, now), shown) in live.into_iter().zip(figures).zip(&mut self.shown) {
-            add_change(to, now, shown);
-        }
+        self.shown.update(now, &self.tally, self.terms.span);
         if self.terms.job == 0 {
-            span.show(now);
+            self.terms.span.show(now);
         }
         Ok(())
     }
@@ -369,7 +372,7 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
     fn give_up(&mut self, now: i64) -> Result<(), LoadError> {
         while self.terms.open && !self.exhausted {
             if let Some((io, phase)) = self.held.take() {
-                self.unanswered(Slot { io, issued_ns: now, phase }, now, ErrorClass::ClientStop)?;
+                self.unanswered((io, phase), now, now, ErrorClass::ClientStop)?;
             }
             match self.choose(now) {
                 Ok(chosen) => self.held = Some(chosen),
@@ -391,15 +394,13 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
             (0..self.terms.slots).filter(|slot| !free.contains(slot)).collect()
         };
         for slot in busy {
-            let mut held = self.slots[slot as usize];
-            if self.fresh.contains(&slot) {
-                held.issued_ns = now;
-            }
-            self.data.abandon(&held.io);
-            self.unanswered(held, now, ErrorClass::ClientStop)?;
+            let Slot { io, phase, issued_ns, .. } = self.slots[slot as usize];
+            let issued_ns = if self.fresh.contains(&slot) { now } else { issued_ns };
+            self.data.abandon(&io);
+            self.unanswered((io, phase), issued_ns, now, ErrorClass::ClientStop)?;
         }
         if let Some((io, phase)) = self.held.take() {
-            self.unanswered(Slot { io, issued_ns: now, phase }, now, ErrorClass::ClientStop)?;
+            self.unanswered((io, phase), now, now, ErrorClass::ClientStop)?;
         }
         if self.failures >= FAILURES {
             self.tally.warnings.push(format!(
@@ -408,7 +409,6 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
                 self.failures
             ));
         }
-        self.shown_ns = i64::MIN / 2;
         self.show(now)?;
         let remains = self.source.finish()?;
         let mut tally = self.tally;

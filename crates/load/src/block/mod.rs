@@ -27,8 +27,10 @@ mod replay_survey;
 #[cfg(test)]
 mod replay_tables;
 mod ring;
+mod shown;
 mod source;
 mod span;
+mod stock;
 mod summary;
 mod synthetic;
 mod tally;

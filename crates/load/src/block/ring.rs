@@ -17,8 +17,8 @@ use crate::block::buffers::Buffers;
 use crate::block::source::Io;
 use crate::block::target::Target;
 
-/// Buffers are pinned up to this many bytes in all.
-const PINNED: usize = 64 << 20;
+/// Buffers are pinned up to this many bytes in all: 64 MiB of outstanding requests, and what may be in stock for them.
+const PINNED: usize = 72 << 20;
 /// `_IO(0x12, 0)`: discard on the ring (Linux 6.12).
 const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
 /// A wait without a deadline ends at the latest after this long. A timeout in the ring does that: one on each wait would
@@ -54,9 +54,9 @@ impl Ring {
         Ok(Self { ring, buffers, pinned, devices, data_only, beat, beating: false })
     }
 
-    fn entry(&self, slot: u32, io: &Io) -> squeue::Entry {
+    fn entry(&self, buffer: u32, io: &Io) -> squeue::Entry {
         let file = Fixed(io.file);
-        let (at, index) = (self.buffers.at(slot), slot as u16);
+        let (at, index) = (self.buffers.at(buffer), buffer as u16);
         match io.op {
             Op::Write if self.pinned => opcode::WriteFixed::new(file, at, io.bytes, index).offset(io.offset).build(),
             Op::Write => opcode::Write::new(file, at, io.bytes).offset(io.offset).build(),
@@ -104,8 +104,8 @@ impl Backend for Ring {
     const MOVES_DATA: bool = true;
 
     #[inline]
-    fn push(&mut self, slot: u32, io: &Io) {
-        let entry = self.entry(slot, io).user_data(u64::from(slot));
+    fn push(&mut self, slot: u32, buffer: u32, io: &Io) {
+        let entry = self.entry(buffer, io).user_data(u64::from(slot));
         // SAFETY: buffer and file live as long as the ring; the queue has as many entries as there are slots, so it
         // cannot be full.
         let pushed = unsafe { self.ring.submission().push(&entry) };
@@ -113,28 +113,33 @@ impl Backend for Ring {
     }
 
     #[inline]
-    fn enter(&mut self, wait_ns: i64) -> Result<Option<i64>, LoadError> {
-        let queue = self.ring.submission();
-        let (pushed, to_run) = (!queue.is_empty(), queue.taskrun());
-        drop(queue);
-        let mut took = None;
-        if pushed {
-            let before = clock::now().0;
-            self.call(0, None)?;
-            took = Some(clock::now().0 - before);
+    fn submit(&mut self) -> Result<Option<i64>, LoadError> {
+        if self.ring.submission().is_empty() {
+            return Ok(None);
         }
-        let left_ns = wait_ns - took.unwrap_or(0);
-        if left_ns > 0 && self.ready() == 0 {
+        let before = clock::now().0;
+        self.call(0, None)?;
+        Ok(Some(clock::now().0 - before))
+    }
+
+    #[inline]
+    fn news(&mut self) -> bool {
+        self.ready() > 0 || self.ring.submission().taskrun()
+    }
+
+    #[inline]
+    fn wait(&mut self, wait_ns: i64) -> Result<(), LoadError> {
+        if wait_ns > 0 && self.ready() == 0 {
             if wait_ns >= BEAT_NS && !self.beating {
                 let entry = opcode::Timeout::new(&self.beat).build().user_data(BEAT);
                 // SAFETY: the kernel reads the time while the request is handed over, in the call below.
                 self.beating = unsafe { self.ring.submission().push(&entry) }.is_ok();
             }
-            self.call(1, (wait_ns < BEAT_NS).then_some(left_ns))?;
-        } else if to_run && !pushed {
+            self.call(1, (wait_ns < BEAT_NS).then_some(wait_ns))?;
+        } else if self.ring.submission().taskrun() {
             self.call(0, None)?;
         }
-        Ok(took)
+        Ok(())
     }
 
     #[inline]

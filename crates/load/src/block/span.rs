@@ -1,8 +1,8 @@
 //! When the phases of a load begin and end.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use iojoule_record::{Live, Phase};
 
@@ -43,10 +43,4 @@ impl Span<'_> {
         let phase = if now < self.measure().0 { Phase::Warmup } else { Phase::Measure };
         self.live.phase.store(1 + phase as u64, Relaxed);
     }
-}
-
-/// Adds what has changed since the last time, which may be less than nothing.
-pub(crate) fn add_change(to: &AtomicU64, now: u64, shown: &mut u64) {
-    to.fetch_add(now.wrapping_sub(*shown), Relaxed);
-    *shown = now;
 }

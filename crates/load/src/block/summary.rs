@@ -9,7 +9,8 @@ use crate::block::config::Engine;
 use crate::block::replay_survey::ReplayFacts;
 use crate::block::span::Span;
 use crate::block::tally::Tally;
-use crate::summary::{Lateness, PhaseSpan};
+use crate::summary::PhaseSpan;
+use crate::timing::Lateness;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockSummary {
@@ -71,16 +72,7 @@ impl BlockSummary {
             .iter()
             .filter(|class| **class != ErrorClass::None && count(**class) > 0)
             .map(|class| (class.name(), count(*class)));
-        let (trace_span_ns, replayed_span_ns) = (tally.planned.span(), tally.issued.span());
-        let stretch = match (trace_span_ns, replayed_span_ns) {
-            (Some(trace), Some(replayed)) if trace > 0 => Some(replayed as f64 / trace as f64),
-            _ => None,
-        };
-        let lateness = Lateness {
-            p50_ns: tally.lateness.value_at_quantile(0.50),
-            p99_ns: tally.lateness.value_at_quantile(0.99),
-            max_ns: tally.lateness.max(),
-        };
+        let (trace_span_ns, replayed_span_ns) = tally.timing.spans();
         let (from, to) = span.measure();
         let cuts = [span.epoch_ns, from, to].map(|at| at.min(tally.end_ns));
         let named = [Phase::Warmup, Phase::Measure].into_iter().zip(cuts.windows(2));
@@ -103,8 +95,8 @@ impl BlockSummary {
             phases: phases.collect(),
             trace_span_ns,
             replayed_span_ns,
-            stretch,
-            lateness,
+            stretch: tally.timing.stretch(),
+            lateness: tally.timing.lateness(),
             requests: tally.requests,
             succeeded: count(ErrorClass::None),
             bytes: tally.bytes,

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
-use iojoule_record::{ErrorClass, Phase, Request, histogram};
+use iojoule_record::{ErrorClass, Request, histogram};
 
-use crate::tally::Extent;
+use crate::timing::Timing;
 
 pub(crate) struct Tally {
     pub requests: u64,
@@ -13,10 +13,7 @@ pub(crate) struct Tally {
     /// By [`ErrorClass`].
     pub by_error: [u64; ErrorClass::ALL.len()],
     pub by_errno: BTreeMap<u16, u64>,
-    /// Of the requests of phase `measure` that were planned and issued; empty in a closed loop.
-    pub lateness: Histogram<u64>,
-    pub planned: Extent,
-    pub issued: Extent,
+    pub timing: Timing,
     pub queued_at_cap: u64,
     pub unplayed: u64,
     pub left_out: u64,
@@ -39,9 +36,7 @@ impl Tally {
             bytes: 0,
             by_error: [0; ErrorClass::ALL.len()],
             by_errno: BTreeMap::new(),
-            lateness: histogram::empty(),
-            planned: Extent::NONE,
-            issued: Extent::NONE,
+            timing: Timing::new(),
             queued_at_cap: 0,
             unplayed: 0,
             left_out: 0,
@@ -67,16 +62,6 @@ impl Tally {
         }
     }
 
-    /// A request with a plan was issued.
-    #[inline]
-    pub fn add_timing(&mut self, phase: Phase, planned_ns: i64, issued_ns: i64) {
-        if phase == Phase::Measure {
-            self.lateness.saturating_record((issued_ns - planned_ns).max(1) as u64);
-            self.planned.add(planned_ns);
-            self.issued.add(issued_ns);
-        }
-    }
-
     pub fn join(&mut self, other: Tally) {
         self.requests += other.requests;
         self.bytes += other.bytes;
@@ -86,11 +71,9 @@ impl Tally {
         for (errno, count) in other.by_errno {
             *self.by_errno.entry(errno).or_default() += count;
         }
-        // All histograms have the common shape, so this cannot fail.
-        let _ = self.lateness.add(&other.lateness);
+        self.timing.join(&other.timing);
+        // Both histograms have the common shape, so this cannot fail.
         let _ = self.submit.add(&other.submit);
-        self.planned.join(other.planned);
-        self.issued.join(other.issued);
         self.queued_at_cap += other.queued_at_cap;
         self.unplayed += other.unplayed;
         self.left_out += other.left_out;

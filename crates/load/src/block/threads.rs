@@ -26,7 +26,7 @@ const LAST: Duration = Duration::from_secs(1);
 pub(crate) struct Threads {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
-    pushed: Vec<(u32, Io)>,
+    pushed: Vec<Task>,
     back: VecDeque<Done>,
 }
 
@@ -41,9 +41,12 @@ struct Shared {
     cpu_ns: AtomicI64,
 }
 
+/// Slot, buffer, and what to do.
+type Task = (u32, u32, Io);
+
 #[derive(Default)]
 struct Todo {
-    requests: VecDeque<(u32, Io)>,
+    requests: VecDeque<Task>,
     over: bool,
 }
 
@@ -107,27 +110,33 @@ impl Drop for Threads {
 impl Backend for Threads {
     const MOVES_DATA: bool = true;
 
-    fn push(&mut self, slot: u32, io: &Io) {
-        self.pushed.push((slot, *io));
+    fn push(&mut self, slot: u32, buffer: u32, io: &Io) {
+        self.pushed.push((slot, buffer, *io));
     }
 
-    fn enter(&mut self, wait_ns: i64) -> Result<Option<i64>, LoadError> {
-        let mut took = None;
-        if !self.pushed.is_empty() {
-            let before = clock::now().0;
-            let count = self.pushed.len();
-            lock(&self.shared.todo).requests.extend(self.pushed.drain(..));
-            (0..count).for_each(|_| self.shared.work.notify_one());
-            took = Some(clock::now().0 - before);
+    fn submit(&mut self) -> Result<Option<i64>, LoadError> {
+        if self.pushed.is_empty() {
+            return Ok(None);
         }
-        let wait_ns = wait_ns - took.unwrap_or(0);
+        let before = clock::now().0;
+        let count = self.pushed.len();
+        lock(&self.shared.todo).requests.extend(self.pushed.drain(..));
+        (0..count).for_each(|_| self.shared.work.notify_one());
+        Ok(Some(clock::now().0 - before))
+    }
+
+    fn news(&mut self) -> bool {
+        !self.back.is_empty() || !lock(&self.shared.done).is_empty()
+    }
+
+    fn wait(&mut self, wait_ns: i64) -> Result<(), LoadError> {
         let mut done = lock(&self.shared.done);
         if wait_ns > 0 && done.is_empty() && self.back.is_empty() {
             let patience = Duration::from_nanos(wait_ns as u64);
             done = self.shared.news.wait_timeout(done, patience).unwrap_or_else(PoisonError::into_inner).0;
         }
         self.back.extend(done.drain(..));
-        Ok(took)
+        Ok(())
     }
 
     fn ready(&mut self) -> usize {
@@ -162,7 +171,7 @@ impl Backend for Threads {
 impl Shared {
     fn serve(&self) {
         loop {
-            let (slot, io) = {
+            let (slot, buffer, io) = {
                 let mut todo = lock(&self.todo);
                 loop {
                     if todo.over {
@@ -175,7 +184,7 @@ impl Shared {
                 }
             };
             let issued = clock::now().0;
-            let result = self.perform(slot, &io);
+            let result = self.perform(buffer, &io);
             let times = Some((issued, clock::now().0));
             lock(&self.done).push(Done { slot, result, times });
             self.news.notify_one();
@@ -183,11 +192,11 @@ impl Shared {
     }
 
     /// Bytes done, or the errno negated.
-    fn perform(&self, slot: u32, io: &Io) -> i32 {
+    fn perform(&self, buffer: u32, io: &Io) -> i32 {
         let (file, is_device) = &self.files[io.file as usize];
-        let (fd, at, bytes) = (file.as_raw_fd(), self.buffers.at(slot), io.bytes as usize);
+        let (fd, at, bytes) = (file.as_raw_fd(), self.buffers.at(buffer), io.bytes as usize);
         let (start, length) = (io.offset as libc::off_t, i64::from(io.bytes) as libc::off_t);
-        // SAFETY: the slot is this request's alone until it is told done, and its buffer holds `bytes`; the range of a
+        // SAFETY: the buffer is this request's alone until it is told done, and holds `bytes`; the range of a
         // discard is two numbers that outlive the call.
         let done = unsafe {
             match io.op {
