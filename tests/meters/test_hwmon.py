@@ -9,7 +9,7 @@ import pytest
 from kernel_tree import Tree
 
 from iojoule.meters import parse_meter
-from iojoule.meters.base import Channel, Fatal, Reading, Retry
+from iojoule.meters.base import Channel, Fatal, Reading, Reconnect, Retry
 from iojoule.meters.hwmon import Hwmon
 
 INA = {"hwmon0/name": "ina226", "hwmon0/power1_input": 18_030_000, "hwmon0/power1_label": "12V drive"}
@@ -130,3 +130,12 @@ def test_when_no_sensor_answers_the_meter_is_lost(tree: Tree) -> None:
 def test_a_machine_without_power_sensors_says_so(tree: Tree) -> None:
     with pytest.raises(Fatal, match=r"no power or energy sensor .*coretemp"):
         opened(tree({"hwmon0/name": "coretemp", "hwmon0/temp1_input": 40_000}))
+
+
+def test_a_chip_that_was_there_is_waited_for(tree: Tree) -> None:
+    root = tree(INA)
+    driver = opened(root)
+    driver.close()
+    root.rename(root.with_name("gone"))
+    with pytest.raises(Reconnect, match="no power or energy sensor"):
+        driver.configure()

@@ -130,3 +130,12 @@ def test_a_counter_only_root_may_read_names_the_command_that_helps(tree: Tree, m
 def test_a_machine_without_counters_says_so(tree: Tree) -> None:
     with pytest.raises(Fatal, match="no energy counters"):
         opened(tree({"empty": ""}))
+
+
+def test_counters_that_were_there_are_waited_for(tree: Tree) -> None:
+    root = tree(SERVER)
+    driver = opened(root)
+    driver.close()
+    root.rename(root.with_name("gone"))
+    with pytest.raises(Reconnect, match="are gone"):
+        driver.configure()

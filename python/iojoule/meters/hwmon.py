@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from iojoule.meters import base, clock
-from iojoule.meters.base import Bare, Channel, Description, Fatal, NoRawLog, RawLog, Reading, Retry, read
+from iojoule.meters.base import Bare, Channel, Description, Fatal, NoRawLog, RawLog, Reading, Reconnect, Retry, read
 from iojoule.meters.config import MeterConfig
 from iojoule.meters.counter import EnergyCounter
 from iojoule.meters.sysfs import number, optional_number, optional_text
@@ -75,6 +75,8 @@ class Hwmon(Bare):
         self.config, self.raw = config, raw or NoRawLog()
         self.sensors: list[Sensor] = []
         self.chips: dict[str, Path] = {}
+        #: What was there once may come back; what never was is for a person.
+        self.was_there = False
 
     @property
     def poll_s(self) -> float:
@@ -96,11 +98,14 @@ class Hwmon(Bare):
         }
         wanted = {*self.config.channels} - {*self.config.pairs}
         if missing := wanted - found.keys():
-            raise Fatal(f"no sensor {', '.join(sorted(missing))} under {self.config.root} (there are: {_list(found)})")
+            kind = Reconnect if self.was_there else Fatal
+            raise kind(f"no sensor {', '.join(sorted(missing))} under {self.config.root} (there are: {_list(found)})")
         self.sensors = [self._sensor(name, chip) for name, chip in found.items() if name in wanted or not wanted]
         self.sensors += [self._pair(name, *pair) for name, pair in self.config.pairs.items()]
         if not self.sensors:
-            raise Fatal(f"no power or energy sensor under {self.config.root} (chips: {_list(self.chips)})")
+            kind = Reconnect if self.was_there else Fatal
+            raise kind(f"no power or energy sensor under {self.config.root} (chips: {_list(self.chips)})")
+        self.was_there = True
 
     def _sensor(self, name: str, chip: str) -> Sensor:
         path, attribute = self.chips[chip], name.rpartition(".")[2]
@@ -133,7 +138,8 @@ class Hwmon(Bare):
             chip, _, attribute = source.rpartition(".")
             path = self.chips.get(chip, self.config.root) / f"{attribute}_input"
             if not path.exists():
-                raise Fatal(f"pair {name}: no sensor {source} under {self.config.root} (chips: {_list(self.chips)})")
+                kind = Reconnect if self.was_there else Fatal
+                raise kind(f"pair {name}: no sensor {source} under {self.config.root} (chips: {_list(self.chips)})")
             paths.append(path)
         return Sensor(self._channel(name, "power", "W", "instant"), tuple(paths), 1e-6)
 

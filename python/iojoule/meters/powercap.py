@@ -113,10 +113,14 @@ class Powercap(Bare):
         self.poll_s = config.interval
         self.zones: list[tuple[Zone, Channel, EnergyCounter]] = []
         self.mirrors: list[str] = []
+        #: What was there once may come back; what never was is for a person.
+        self.was_there = False
 
     def configure(self) -> None:
         found, self.mirrors = zones(self.config.root)
         if not found:
+            if self.was_there:
+                raise Reconnect(f"the energy counters under {self.config.root} are gone")
             raise Fatal(f"no energy counters under {self.config.root}: this machine or its kernel offers no RAPL here")
         self.zones = []
         for zone in found:
@@ -124,6 +128,7 @@ class Powercap(Bare):
             counter = EnergyCounter(modulus_nj(range_uj), self.config.p_max_w)
             inside = tuple(other.id for other in found if zone.contains(other))
             self.zones.append((zone, self._channel(zone, counter, inside), counter))
+            self.was_there = True
             self._count(zone)  # now, so that a missing permission is found before the run
 
     def _channel(self, zone: Zone, counter: EnergyCounter, inside: tuple[str, ...]) -> Channel:

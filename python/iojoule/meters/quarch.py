@@ -22,7 +22,11 @@ from iojoule.quantities import Seconds
 
 SAMPLES_PER_S = 250_000
 #: Averagings as the module spells them, and how many samples each is.
-AVERAGINGS: dict[str, int] = {"0": 1, **{str(2**n): 2**n for n in range(1, 10)}, **{f"{2**n}k": 2 ** (n + 10) for n in range(6)}}
+AVERAGINGS: dict[str, int] = {
+    "0": 1,
+    **{str(2**n): 2**n for n in range(1, 10)},
+    **{f"{2**n}k": 2 ** (n + 10) for n in range(6)},
+}
 #: Columns of a stripe by the bit of the header's format, in the order they are sent.
 COLUMNS = ((3, "5v", "V"), (2, "5v", "A"), (1, "12v", "V"), (0, "12v", "A"))
 _STRIPES_AT_ONCE = 4096
