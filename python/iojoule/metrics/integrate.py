@@ -77,16 +77,17 @@ def envelope(
 ) -> float | None:
     """Every window that touches the phase widened by `guard`, less idle outside the phase. For a burst.
 
-    None when the windows have a gap, overlap each other (moving means) or do not reach over both ends.
+    The pause of a meter between two windows counts at the mean of the two. None when the windows have a gap, overlap each other (moving means) or do not reach over both ends.
     """
     near = (start < t1 + guard) & (end > t0 - guard)
     s, e, w = start[near], end[near], watts[near]
     if not len(s) or s[0] > t0 or e[-1] < t1:
         return None
-    if len(s) > 1 and float(np.max(np.abs(s[1:] - e[:-1]))) > (GAP_FACTOR - 1) * usual_interval(s):
+    pause = s[1:] - e[:-1]
+    if len(s) > 1 and float(np.max(np.abs(pause))) > (GAP_FACTOR - 1) * usual_interval(s):
         return None
-    length = e - s
-    return float(w @ length) - idle_w * (float(length.sum()) - (t1 - t0))
+    joules = float(w @ (e - s)) + float((w[1:] + w[:-1]) / 2 @ pause)
+    return joules - idle_w * (float(e[-1] - s[0]) - (t1 - t0))
 
 
 def trapezoid(times: Floats, watts: Floats, t0: float, t1: float) -> float | None:
