@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from bench import Held, Plugged, Watched, check_gap, plugged_in
-from bench import watched as watched_by
+from plugged import Held, Plugged, Watched, check_gap, plugged_in
+from plugged import watched as watched_by
 
 from iojoule.meters.lab.instrument import Make
 from iojoule.meters.lab.load import Load, State

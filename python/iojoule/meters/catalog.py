@@ -49,8 +49,10 @@ def entry(kind: str) -> Entry:
 
 
 def _chosen(kind: str) -> tuple[str, ...]:
-    """The boundaries its configuration lets choose from."""
-    field = driver_class(kind).Config.model_fields.get("boundary")
+    """The boundaries its configuration, or that of its channels, lets choose from."""
+    fields = driver_class(kind).Config.model_fields
+    inside = get_args(fields["channels"].annotation) if "channels" in fields else ()
+    field = fields.get("boundary") or getattr(next(iter(inside), None), "model_fields", {}).get("boundary")
     return tuple(word for word in get_args(field.annotation) if word in BOUNDARIES) if field else ()
 
 

@@ -70,8 +70,8 @@ class VisaLink:
         self._inner = getattr(self._manager.visalib, "sessions", {}).get(self._session.session)
         found = getattr(self._inner, "interface", None)
         self._socket = found if isinstance(found, socket.socket) else None
-        self._serial = found if hasattr(found, "in_waiting") else None
-        self.byte_s = 10 / found.baudrate if self._serial is not None else 0.0
+        self._serial: Any = found if hasattr(found, "in_waiting") else None
+        self.byte_s = 10 / self._serial.baudrate if self._serial is not None else 0.0
         if self._socket is not None:
             # Commands without an answer follow each other; Nagle would hold the second for a delayed ACK, 40 ms.
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -35,12 +35,12 @@ class Plugged:
     """Plugs a front in and out, at the same address."""
 
     def __init__(self, front: Any) -> None:
-        self.front, self._line, self._port = front, contextlib.ExitStack(), 0
+        self.front, self._line, self.port = front, contextlib.ExitStack(), 0
 
     def plug(self) -> None:
-        address = self._line.enter_context(self.front.served(self._port))
+        address = self._line.enter_context(self.front.served(self.port))
         port = address.rpartition(":")[2]
-        self._port = int(port) if port.isdigit() else 0
+        self.port = int(port) if port.isdigit() else 0
 
     def unplug(self) -> None:
         self._line.close()
@@ -99,7 +99,8 @@ class Watched:
 def watched(front: Any, raw: Path | None = None, **keys: object) -> Iterator[Watched]:
     seen = Watched(front, raw, **keys)
     with seen.meters:
-        assert seen.meters.wait_first_good(60) == {}
+        missing = seen.meters.wait_first_good(60)
+        assert missing == {}
         yield seen
 
 
@@ -108,4 +109,5 @@ def check_gap(seen: Watched, apart_ns: int = 50_000_000) -> None:
     assert [reading.seq for reading in seen.power] == list(range(len(seen.power)))
     assert next(reading for reading in seen.power if "gap_before" in reading.quality).seq > 0
     ends = [reading.end_ns for reading in seen.power]
-    assert ends == sorted(ends) and all(b - a > apart_ns for a, b in pairwise(ends))
+    apart = [b - a for a, b in pairwise(ends)]
+    assert all(each > apart_ns for each in apart), apart
