@@ -29,6 +29,7 @@ from iojoule.quantities import Seconds
 SILENCE_S = 10.0
 #: Reads of the server's clock in one ``sync``; the quickest bounds it best.
 PROBES = 4
+_LISTEN_NS = 100_000_000
 #: Windows of two lives of a server that are further apart than this have something missing between them.
 _SEAM_NS = 1_000_000
 
@@ -263,7 +264,8 @@ class Remote:
         """The next document; Reconnect after a silence that is too long, or when it is none."""
         if self._line is None:
             raise Reconnect("not connected")
-        quiet_ns = self._heard_ns + int(SILENCE_S * 1e9)
+        # Whoever did not listen for long cannot say that nothing was said: what has come is heard first.
+        quiet_ns = max(self._heard_ns + int(SILENCE_S * 1e9), clock.now_ns() + _LISTEN_NS)
         line = self._line.line(min(until_ns, quiet_ns))
         if line is None:
             if clock.now_ns() >= quiet_ns:

@@ -17,7 +17,7 @@ from iojoule.meters.base import Reading
 
 @dataclass
 class Total:
-    """Of one channel. ``joules`` used and ``returned`` since the start; ``u_joules`` is systematic: it adds linearly."""
+    """Of one channel since the start: ``joules`` used and ``returned``; ``u_joules`` is systematic, so it adds up."""
 
     meter: str
     described: dict[str, Any]

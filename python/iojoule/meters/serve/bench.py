@@ -61,9 +61,11 @@ class Bench:
 
     def restart(self, config: MeterConfig) -> None:
         """Run the meter of that name with another configuration."""
-        if old := self._sets.pop(config.name, None):
+        if old := self._sets.get(config.name):
             old.close()
         self.configs[config.name] = config
+        with self._lock:
+            self._troubles[config.name] = ("lost", "being set anew")
         self._start(config.name)
 
     def close(self) -> None:

@@ -16,13 +16,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from iojoule.meters.base import Reading
+from iojoule.meters.base import Fatal, Reading
+from iojoule.meters.config import MeterConfig
 from iojoule.meters.ptdaemon_log import QUANTITIES, UNKNOWN, Sample, written
 from iojoule.meters.serve.bench import Bench
+from iojoule.meters.table import driver_class, parse_meter
 
 HELLO = "Hello, PTDaemon here!"
 #: Most samples of one measurement.
 MOST = 500_000
+#: Seconds a meter has to give a reading with another range.
+RESTART_S = 20.0
+#: A reading is here so long after its window's end at most.
+_DELIVERY_S = 0.5
 #: SPEC's limit for the uncertainty of a sample.
 LIMIT = 0.01
 
@@ -240,7 +246,7 @@ class BenchSource:
 
     @property
     def interval_s(self) -> float:
-        return float(self._document.get("interval_s", self.bench.configs[self.meter].interval))
+        return float(self._document.get("interval_s") or self.bench.configs[self.meter].interval)
 
     @property
     def identity(self) -> str:
@@ -272,31 +278,32 @@ class BenchSource:
         return one("current_range"), one("voltage_range")
 
     def set_range(self, which: str, value: float | None) -> str:
-        from iojoule.meters.table import driver_class, parse_meter
+        key, quantity = {"A": ("current_range", "current"), "V": ("voltage_range", "voltage")}[which]
+        before = self.bench.configs[self.meter]
+        if key not in getattr(driver_class(before.kind), "RANGES", ()):
+            return f"the ranges of a {before.kind} cannot be set"
+        wrong = ""
+        for wanted in _candidates(before, key, quantity, value):
+            try:
+                chosen = parse_meter({**before.model_dump(mode="json", exclude_none=True), key: wanted})
+            except ValueError as error:
+                wrong = str(error).splitlines()[-1].strip()
+                continue
+            if chosen == before or not (wrong := self._restarted(chosen)):
+                return ""
+            self.bench.restart(before)
+        return wrong
 
-        key = {"A": "current_range", "V": "voltage_range"}[which]
-        config = self.bench.configs[self.meter]
-        made = driver_class(config.kind)
-        if key not in getattr(made, "RANGES", ()) and not hasattr(config, key):
-            return f"the ranges of a {config.kind} cannot be set"
-        wanted: object = "find" if value is None else value
-        try:
-            chosen = parse_meter({**config.model_dump(mode="json", exclude_none=True), key: wanted})
-        except ValueError as error:
-            return str(error).splitlines()[-1].strip()
-        if chosen == config:
-            return ""
-        self.bench.restart(chosen)
-        by = time.monotonic() + 20.0
+    def _restarted(self, config: MeterConfig) -> str:
+        """Run the meter anew and await its first reading; what is wrong, or nothing."""
+        self.bench.restart(config)
+        by = time.monotonic() + RESTART_S
         while time.monotonic() < by:
             kind, why = self.bench.trouble(self.meter)
-            if not kind:
-                return ""
-            if kind == "fatal":
-                self.bench.restart(config)
+            if kind != "lost":
                 return why
             time.sleep(0.05)
-        return "the meter gives no readings with this range"
+        return f"no reading within {RESTART_S:g} s: {self.bench.trouble(self.meter)[1]}"
 
     def samples(self, since_ns: int, now_ns: int, interval_s: float) -> list[Taken]:
         rows = [row for row in list(self._readings) if "power" in row and row["power"].end_ns > since_ns]
@@ -329,6 +336,19 @@ class BenchSource:
         now = time.time()
         local_s = time.localtime(now).tm_gmtoff
         return at_ns + int(now * 1e9) - self.bench.now_ns() + local_s * 10**9
+
+
+def _candidates(config: MeterConfig, key: str, quantity: str, value: float | None) -> list[object]:
+    """What to set a range to: the value if the meter has it, else the smallest of its ranges above."""
+    if value is None:
+        return ["find"]
+    driver: Any = driver_class(config.kind)
+    tiny = dict.fromkeys(("voltage", "current"), 1e-3)
+    try:
+        fixed = driver.ranged(config.model_copy(update={key: "find"}), tiny | {quantity: value})
+    except (AttributeError, Fatal):
+        return [value]
+    return [value, getattr(fixed, key)]
 
 
 _NAMES = {quantity: name for name, (quantity, _) in QUANTITIES.items()}
@@ -367,7 +387,7 @@ class Ptdaemon:
 
     def _await_sample(self) -> None:
         """Wait for an unread sample as long as RL does."""
-        by = time.monotonic() + self._dialogue.interval_s
+        by = time.monotonic() + self._dialogue.interval_s + _DELIVERY_S
         while time.monotonic() < by and self._dialogue.running and not self._dialogue.unread:
             with self._lock:
                 self._dialogue.collect(self._bench.now_ns())
