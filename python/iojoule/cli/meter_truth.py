@@ -64,11 +64,12 @@ def read_truth(file: Path) -> Cells:
 
 
 def compared(run: RunData, cells: Cells) -> list[dict[str, Any]]:
-    """Each phase and each channel of power that has an energy, where the truth covers it."""
+    """Each phase and each channel of power that has an energy, where the truth covers it. The rails of one meter share
+    the load between them, so it is their sum that is compared."""
     import numpy as np
 
     from iojoule.metrics.channels import channels, series
-    from iojoule.metrics.energy import energies
+    from iojoule.metrics.energy import energies, total
 
     times, joules = cells
     read = series(run.readings(), channels(run.meters))
@@ -79,7 +80,12 @@ def compared(run: RunData, cells: Cells) -> list[dict[str, Any]]:
         if phase.start_ns < times[0] or phase.end_ns > times[-1]:
             continue
         true_j = float(np.diff(np.interp([phase.start_ns, phase.end_ns], times, joules))[0])
+        shared: dict[str, list[Any]] = {}
         for name, energy in energies(read.values(), phase, resting).items():
+            channel = read[name].channel
+            shared.setdefault(f"{channel.meter}, all rails" if channel.made_of else name, []).append((channel, energy))
+        for name, parts in shared.items():
+            energy = total(name, parts[0][1].boundary, parts) if len(parts) > 1 else parts[0][1]
             if energy.joules is not None and energy.boundary != "modelled":
                 rows.append(
                     {"run": run.name, "phase": phase.name, "channel": name, "seconds": phase.seconds}

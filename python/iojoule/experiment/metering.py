@@ -47,7 +47,11 @@ class Metering:
     @property
     def longest_s(self) -> float:
         """Seconds until a window that is open now is surely delivered."""
-        return max((2 * config.interval for config in self.configs), default=0.0)
+        latency_s = {
+            one["name"]: max((channel.get("latency_s", 0.0) for channel in one["channels"]), default=0.0)
+            for one in self._meters.descriptions()
+        }
+        return max((2 * one.interval + latency_s.get(one.name, 0.0) for one in self.configs), default=0.0)
 
     def begin(self) -> None:
         """Start every meter and await its first good reading; HostError where one has none."""

@@ -138,9 +138,10 @@ class ScannerConfig(MeterConfig):
                 rdg_pct, rng_pct = self.accuracies[span] if span else max(self.accuracies.values(), key=sum)
                 accuracy = Accuracy(rdg_pct, rng_pct, span or max(self.accuracies))
                 name = f"{rail.name}_{quantity.removesuffix('_voltage')}"
+                # A scan is told when it is over, and makes watts once the next one has told the voltage after it.
                 channel = base.Channel(
                     name, quantity, "V", "dc_rail", "instant", u_rel=accuracy.u_rel, u_abs=accuracy.u_abs,
-                    latency_s=self.interval, min_interval_s=self.scan_s, role=rail.role, drive=rail.drive,
+                    latency_s=self.interval + self.scan_s, min_interval_s=self.scan_s, role=rail.role, drive=rail.drive,
                 )  # fmt: skip
                 found.append(Point(number(address), span, channel))
         return sorted(found, key=lambda point: point.address)

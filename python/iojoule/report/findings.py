@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iojoule.metrics.metric import MODELLED, Difference, Finding
+from iojoule.metrics.rails import BURDEN_LIMIT_PCT
 
 from .block_findings import block_doubts, block_result, sweep_results
 from .data import CampaignData
@@ -170,6 +171,13 @@ def _power(runs: Sequence[RunResult]) -> list[Finding]:
         for metric in one.metrics:
             if metric.name == "energy" and metric.scope == "system" and metric.value is None:
                 found.append(Finding("warning", f"{one.run.name} has no energy: {metric.note}."))
+    for one in runs:
+        for metric in one.metrics:
+            if metric.name == "burden" and (metric.value or 0.0) > BURDEN_LIMIT_PCT:
+                rail = metric.scope.removeprefix("channel:")
+                taken = f"the shunt of {rail} took up to {plain(metric.value, 2)} % of its rail's voltage"
+                text = f"{one.run.name}: {taken}, more than the {BURDEN_LIMIT_PCT:g} % that ATX allows."
+                found.append(Finding("warning", text))
     if any("states no accuracy" in metric.note for metric in systems if metric.value is not None):
         text = "A meter states no accuracy: ± of its power holds scatter, alignment and gaps only."
         found.append(Finding("note", text))
