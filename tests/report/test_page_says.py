@@ -2,11 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from iojoule.metrics.metric import Metric
 from iojoule.report import build_report, load_campaign
 from iojoule.report.findings import findings
 from iojoule.report.numbers import percent, with_uncertainty
@@ -59,6 +61,18 @@ def test_modelled_power_is_called_modelled_everywhere(synthetic: ModuleType, tmp
     documents = [json.loads(text) for text in re.findall(r'data-for="f1-power">(.*?)</script>', page)]
     assert "modelled" in documents[0]["layout"]["yaxis"]["title"]["text"]
     assert {t["line"]["dash"] for t in documents[0]["data"] if t["yaxis"] == "y" and "dash" in t["line"]} == {"dash"}
+
+
+def test_a_shunt_that_takes_more_of_a_rail_than_atx_allows_is_a_warning(campaign: Path) -> None:
+    loaded = load_campaign(campaign)
+    scenarios, _ = reduce_campaign(loaded)
+    group = scenarios[0].groups[0]
+    burdens = [Metric("burden", 4.9, "%", "channel:dmm/12v"), Metric("burden", 6.12, "%", "channel:dmm/5v")]
+    heavy = replace(group.runs[0], metrics=[*group.runs[0].metrics, *burdens])
+    seen = replace(scenarios[0], groups=[replace(group, runs=[heavy])])
+    told = [one.text.replace("\u00a0", " ") for one in findings(loaded, [seen]) if "shunt" in one.text]
+    taken = "the shunt of dmm/5v took up to 6.1 % of its rail's voltage"
+    assert told == [f"{heavy.run.name}: {taken}, more than the 5 % that ATX allows."]
 
 
 def test_an_incomplete_run_is_named_and_kept_out_of_the_means(synthetic: ModuleType, tmp_path: Path) -> None:
