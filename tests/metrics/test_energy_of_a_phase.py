@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -202,3 +203,11 @@ def test_the_offset_cancels_when_idle_is_taken_off() -> None:
     readings = series(windows, u_rel=0.001, u_abs=0.5)
     net = above_idle(phase_energy(readings, span(10, 20)), phase_energy(readings, span(0, 10)))
     assert net.joules == pytest.approx(70) and net.u == pytest.approx(0.07)
+
+
+def test_what_was_not_known_of_time_long_before_a_phase_does_not_blur_its_edges() -> None:
+    windows = series([(t, t + 1.0, 5.0) for t in range(20)])
+    known = replace(windows, u_time_s=0.3, u_times_s=np.array([0.3] * 5 + [0.01] * 15))
+    assert known.u_time_near(10 * 10**9, 15 * 10**9) == 0.01
+    assert known.u_time_near(6_500_000_000, 15 * 10**9) == 0.3  # the window two before an edge tells of it
+    assert windows.u_time_near(0, 10**9) == windows.u_time_s

@@ -71,10 +71,22 @@ class Series:
     """Standard uncertainty of every value by systematic source, W, signed as its effect; of instants made of others."""
     burden_pct: Floats | None = None
     """What a shunt took from the voltage of its rail."""
+    u_times_s: Floats | None = None
+    """Standard uncertainty of each window in time; `u_time_s` is the greatest of all."""
 
     def seconds(self, origin_ns: int) -> tuple[Floats, Floats]:
         """Window starts and ends in seconds after `origin_ns`."""
         return (self.start_ns - origin_ns) / 1e9, (self.end_ns - origin_ns) / 1e9
+
+    def u_time_near(self, start_ns: int, end_ns: int) -> float:
+        """The greatest uncertainty in time, s, of the windows that touch a stretch and of the two on either side of it:
+        what was not known of a window long before does not blur the edges here."""
+        if self.u_times_s is None or not len(self.u_times_s):
+            return self.u_time_s
+        first = max(0, int(np.searchsorted(self.end_ns, start_ns, side="right")) - 2)
+        last = int(np.searchsorted(self.start_ns, end_ns, side="left")) + 2
+        near = self.u_times_s[first:last]
+        return float(near.max()) if len(near) else self.u_time_s
 
     def watts(self) -> Floats:
         """Power in each window; counter steps divided by their length."""
@@ -151,6 +163,7 @@ def _read(readings: pa.Table, channel: Channel, quantity: str) -> Series:
         float(u_time.max()) / 1e9 if len(u_time) else 0.0,
         bad[keep],
         tuple(sorted({word for words in quality for word in words})),
+        u_times_s=u_time[keep].astype(np.float64) / 1e9,
     )
 
 
