@@ -197,3 +197,16 @@ def test_energies_of_two_meters_do_not_err_together() -> None:
     assert isinstance(first, Energy)
     apart = total("x", "dc_rail", [(described[0], first), (other, second)])
     assert apart.u < total("x", "dc_rail", [(described[0], first), (described[1], second)]).u
+
+
+def test_a_step_between_two_scans_is_in_all_rails_of_a_multimeter() -> None:
+    """What is not known of the ends of a phase is the same instant in both rails: it adds up."""
+    of = scans(0.5, 0.3)
+    for name, low in (("12v_shunt_voltage", 0.05), ("5v_shunt_voltage", 0.03)):
+        of[name] = [(t, low if t < 10 or t > 40 else 2 * low, "") for t, _, _ in of[name]]
+    found = energies(series(table(of), described := channels([meter()])).values(), Span("measure", 10 * S, 40 * S), {})
+    parts = [found[channel.name] for channel in described]
+    both = total("drives", "dc_rail", [(channel, found[channel.name]) for channel in described])
+    for source in ("integration", "alignment"):
+        assert parts[0].budget[source] > 0
+        assert both.budget[source] == pytest.approx(sum(part.budget[source] for part in parts))

@@ -96,7 +96,7 @@ def phase_energy(
     coverage = covered / duration
     if coverage < min_coverage:
         return none(f"readings cover {coverage:.1%} of the phase, {min_coverage:.0%} are needed", coverage)
-    u_t = readings.u_time_s
+    u_t = readings.u_time_near(phase.start_ns, phase.end_ns)
     found = _integrate(channel.kind, start, end, value, watts, duration, u_t, idle)
     if isinstance(found, str):
         return none(found, coverage)
@@ -217,8 +217,9 @@ def total(scope: str, boundary: str, parts: Sequence[tuple[Channel, Energy]]) ->
     for source in sorted({source for _, part in parts for source in part.budget} - set(SYSTEMATIC)):
         apart: dict[str, list[float]] = {}
         for channel, part in parts:
-            # Channels of one meter have one clock.
-            place = channel.meter if source == "alignment" else channel.name
+            # Channels of one meter have one clock; rails are sampled in one scan, and a step of the load is in all.
+            shared = source == "alignment" or (source == "integration" and channel.made_of is not None)
+            place = channel.meter if shared else channel.name
             apart.setdefault(place, []).append(part.budget.get(source, 0.0))
         budget[source] = math.hypot(*(sum(together) for together in apart.values()))
     joules = sum(part.joules for _, part in parts if part.joules is not None)
