@@ -28,7 +28,7 @@ def test_every_key_of_a_driver_stands_on_its_page(kind: str) -> None:
     assert missing == []
 
 
-COMMON = {"name", "kind", "interval"}
+COMMON = {"name", "kind", "interval", "calibrated"}
 
 
 def test_every_flag_is_explained() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,24 +15,33 @@ if TYPE_CHECKING:
 
 def app(
     folder: Annotated[Path, typer.Argument(help="Folder of a campaign or run.")],
+    profile: Annotated[
+        list[str] | None,
+        typer.Option("--profile", help="Hold it against this rule set instead of the experiment's; may be repeated."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
     """Say whether each run kept its plan and has its energy; exits 1 if one did not.
 
     Looked at: the run's end, its tables' hashes, stretch and lateness against the limits, coverage of every meter; of
-    block load errors, corrupt blocks, the steady state and Little's law.
+    block load errors, corrupt blocks, the steady state and Little's law; and every rule of a profile.
 
     Example:  iojoule check runs/20260101T120000Z_web_1a2b3c
     """
     from dataclasses import asdict
 
     from iojoule.cli import console
-    from iojoule.errors import Exit
+    from iojoule.errors import ConfigError, Exit
+    from iojoule.metrics.profiles import PROFILES
     from iojoule.report import load_campaign
     from iojoule.store.reader import open_campaign
 
+    for name in profile or ():
+        if name not in PROFILES:
+            raise ConfigError.unknown_key(name, PROFILES)
     changed = {run.path.name: run.verify() for run in open_campaign(folder).runs}
-    found = {run.name: list(findings(run, changed[run.name])) for run in load_campaign(folder).runs}
+    runs = load_campaign(folder).runs
+    found = {run.name: list(findings(run, changed[run.name], profile or ())) for run in runs}
     failed = not found or any(one.level == "fail" for said in found.values() for one in said)
     code = int(Exit.CHECK_FAILED if failed else Exit.FINE)
     if json:
@@ -47,9 +56,10 @@ def app(
     return code
 
 
-def findings(run: RunData, changed: list[str]) -> Iterator[Finding]:
-    """What speaks for and against one run."""
+def findings(run: RunData, changed: list[str], profiles: Sequence[str] = ()) -> Iterator[Finding]:
+    """What speaks for and against one run; rules are those of `profiles`, or of its experiment where there are none."""
     from iojoule.metrics.metric import Finding
+    from iojoule.report import verdicts
     from iojoule.report.reduce import findings_of, metrics_of
 
     if run.status != "complete":
@@ -64,6 +74,7 @@ def findings(run: RunData, changed: list[str]) -> Iterator[Finding]:
     for metric in metrics:
         if metric.name == "energy" and metric.value is None:
             yield Finding("fail", f"no energy of {metric.scope or 'the run'}: {metric.note}")
+    yield from verdicts.findings(verdicts.verdicts(run, metrics, profiles))
     for event in run.events:
         if event["event"] in ("warning", "server_down", "meter_lost", "meter_fatal", "meter_warning"):
             said = event.get("text") or event.get("meter", "")

@@ -73,6 +73,7 @@ def summary(campaign: CampaignData) -> dict[str, Any]:
     from dataclasses import asdict
 
     from iojoule.report.reduce import metrics_of, reduce_campaign
+    from iojoule.report.verdicts import verdicts
 
     scenarios, _ = reduce_campaign(campaign)
     return {
@@ -84,9 +85,11 @@ def summary(campaign: CampaignData) -> dict[str, Any]:
                 "status": run.status,
                 "requests": run.requests(["seq"]).num_rows,
                 "error": _error(run),
-                "metrics": [asdict(m) | {"expanded": m.expanded} for m in metrics_of(run)],
+                "metrics": [asdict(m) | {"expanded": m.expanded} for m in metrics],
+                "verdicts": [asdict(verdict) for verdict in verdicts(run, metrics)],
             }
             for run in campaign.runs
+            for metrics in [metrics_of(run)]
         ],
         "groups": [
             {

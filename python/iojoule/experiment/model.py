@@ -7,9 +7,20 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from iojoule.metrics.profiles import profile_of
 from iojoule.quantities import Seconds
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+
+
+class OwnProfile(BaseModel):
+    """A profile with limits of one's own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=NAME, description="What it is called in verdicts.")
+    base: str = Field(description="The profile whose rules it has.")
+    limits: dict[str, float] = Field(default_factory=dict, description="Limits by rule that differ from the base's.")
 
 
 class Header(BaseModel):
@@ -34,9 +45,20 @@ class Header(BaseModel):
     interval: Seconds | None = Field(
         None, gt=0, description="Interval of the power and rate figures; 15 s, or less in short runs, if left out."
     )
+    profiles: list[str | OwnProfile] = Field(
+        default_factory=list,
+        description="Rule sets the runs are held against: spec, mlperf, snia_emerald, energy_star, or a table {name, "
+        "base, limits} with limits of one's own.",
+    )
     destroy: list[Path] = Field(
         default_factory=list, description="Devices, files and non-empty directories this experiment may overwrite."
     )
+
+    @model_validator(mode="after")
+    def _profiles_exist(self) -> Header:
+        for chosen in self.profiles:
+            profile_of(chosen if isinstance(chosen, str) else chosen.model_dump())
+        return self
 
 
 class Experiment(BaseModel):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from iojoule.quantities import Seconds
@@ -19,6 +21,12 @@ class MeterConfig(BaseModel):
     )
     kind: str = Field(description="Which driver reads it.")
     interval: Seconds = Field(default=1.0, description="Time between two readings.")
+    calibrated: date | None = Field(default=None, description="Day of its last calibration, 2026-03-01; for profiles.")
+
+    @property
+    def stated(self) -> dict[str, str]:
+        """What only the person at the bench knows of the meter, for the manifest."""
+        return {"calibrated": self.calibrated.isoformat()} if self.calibrated else {}
 
     @model_validator(mode="before")
     @classmethod

@@ -126,7 +126,7 @@ class MeterProcess:
             self._found()
             return readings
         if "describe" in said:
-            self.description = said["describe"]
+            self.description = said["describe"] | self._config.stated
         elif "probe" in said:
             sent_ns, meter_ns, received_ns = map(int, said["probe"])
             probe = ClockProbe(sent_ns, meter_ns, received_ns, int(said["resolution_ns"]))

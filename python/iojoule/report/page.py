@@ -17,7 +17,16 @@ from .steady_figures import steady_state
 from .sweep import Sweep, sweep_of
 from .sweep_figures import sweep_figures
 from .sweep_tables import sweep_tables
-from .tables import Table, budget_table, comparison_table, full_table, headline_table, provenance, runs_table
+from .tables import (
+    Table,
+    budget_table,
+    comparison_table,
+    full_table,
+    headline_table,
+    profiles_table,
+    provenance,
+    runs_table,
+)
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,7 @@ def build_report(campaign: CampaignData, *, interval_s: float | None = None) -> 
         campaign=campaign,
         findings=findings(campaign, scenarios),
         sections=sections,
+        profiles=profiles_table(scenarios),
         runs=runs_table(scenarios),
         provenance=provenance(campaign),
         colours=paint,

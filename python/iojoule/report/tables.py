@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from iojoule.metrics.metric import COVERAGE_FACTOR, MODELLED, Estimate
+from iojoule.metrics.profiles import Verdict
 from iojoule.metrics.uncertainty import SYSTEMATIC
 
 from .data import CampaignData, plain
@@ -191,6 +192,41 @@ def budget_table(scenario: Scenario) -> Table | None:
     head = ["source (k = 1)", *(f"{target}, {boundary_text(e.boundary)}" for target, e in chosen)]
     note = "Standard uncertainties, means over the repeats, with their share of the variance. U = 2 u."
     return Table("Uncertainty of the energy", head, rows, note)
+
+
+def profiles_table(scenarios: Sequence[Scenario]) -> Table | None:
+    """Every rule of every profile: how many runs keep it, and the worst figure of those that do not."""
+    runs = [run for scenario in scenarios for group in scenario.groups for run in group.runs]
+    by_rule: dict[tuple[str, str], list[Verdict]] = {}
+    for run in runs:
+        for verdict in run.verdicts:
+            by_rule.setdefault((verdict.profile, verdict.rule), []).append(verdict)
+    if not by_rule:
+        return None
+    rows: list[Row] = []
+    for profile in dict.fromkeys(profile for profile, _ in by_rule):
+        rows.append(Row([profile], "section"))
+        for (of, _), verdicts in by_rule.items():
+            if of == profile:
+                rows.append(_profile_row(verdicts))
+    note = (
+        "A rule is kept where every run keeps it. Rules marked unverified were not read in the standard itself: their "
+        "limits are known second-hand, and keeping them is no claim of compliance."
+    )
+    return Table("Profiles", ["rule", "verdict", "figure", "limit", "standing"], rows, note)
+
+
+def _profile_row(verdicts: Sequence[Verdict]) -> Row:
+    first = verdicts[0]
+    worst = next((v for state in ("broken", "unknown", "kept") for v in verdicts if v.state == state), first)
+    count = sum(v.state == worst.state for v in verdicts)
+    said = worst.state if count == len(verdicts) else f"{worst.state} in {count} of {len(verdicts)} runs"
+    figure = "not known" if worst.figure is None else f"{number(worst.figure, 4)} {worst.unit}".strip()
+    limit = f"{first.bound} {first.limit:g} {first.unit}".strip()
+    if first.bound == "is":
+        figure, limit = {"kept": "yes", "broken": "no"}.get(worst.state, "not known"), "yes"
+    kind = {"kept": "good", "broken": "bad"}.get(worst.state, "")
+    return Row([first.what, said, figure, limit, "" if first.verified else "unverified"], kind)
 
 
 def quoted_u(half: float | None, unit: str) -> str:
