@@ -114,7 +114,7 @@ def run_data(run: RunFolder) -> RunData:
         status=run.status,
         manifest=manifest,
         phases=_spans(run, events),
-        meters=list(manifest.get("meters") or ()),
+        meters=run.meters,
         requests=lambda columns: _requests(run, columns),
         readings=run.readings,
         events=events,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from iojoule.errors import ConfigError
+from iojoule.store.imported import tables
 from iojoule.store.reader import CampaignFolder
 
 
@@ -28,7 +29,8 @@ def query(campaign: CampaignFolder, sql: str) -> pa.Table:
         parts = [
             f"select {_quoted(run.path.name)} as run, * from read_parquet({_quoted(str(file))})"
             for run in campaign.runs
-            if (file := run.path / "tables" / f"{name}.parquet").exists()
+            for file in [run.path / "tables" / f"{name}.parquet", *(tables(run.path) if name == "readings" else ())]
+            if file.exists()
         ]
         if parts:
             connection.execute(f"create view {name} as {_union(parts)}")

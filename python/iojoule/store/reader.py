@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from iojoule.errors import ConfigError, RunFailed
+from iojoule.store import imported
 from iojoule.store.schema import READINGS, SCHEMA_VERSION
 from iojoule.store.writer import hashes, process_stamp
 
@@ -80,8 +81,16 @@ class RunFolder:
         return self._table("requests", columns)
 
     def readings(self) -> pa.Table:
-        table = self._table("readings", None)
-        return table if table.num_columns else READINGS.empty_table()
+        """Every reading: those recorded, and those imported afterwards."""
+        recorded = self._table("readings", None)
+        later = [pq.ParquetFile(path).read() for path in imported.tables(self.path)]
+        table = recorded if recorded.num_columns else READINGS.empty_table()
+        return pa.concat_tables([table, *later], promote_options="permissive") if later else table
+
+    @property
+    def meters(self) -> list[dict[str, Any]]:
+        """What describes the meters of ``readings``."""
+        return [*(self.manifest.get("meters") or ()), *(one["meter"] for one in self.manifest.get("imports", ()))]
 
     def _table(self, name: str, columns: Sequence[str] | None) -> pa.Table:
         path = self.path / "tables" / f"{name}.parquet"
