@@ -7,7 +7,8 @@ uncertainty of the value and of the window's edges, and its quality flags. Rules
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol
 
 Boundary = Literal["ac_wall", "dc_rail", "device", "modelled"]
@@ -122,7 +123,7 @@ class Reading:
         if self.end_ns < self.start_ns:
             early_ns = self.start_ns - self.end_ns
             raise ValueError(f"a reading of {self.channel} cannot end {early_ns} ns before it starts")
-        if unknown := self.quality - FLAGS.keys():
+        if self.quality and (unknown := self.quality - FLAGS.keys()):
             raise ValueError(f"unknown quality flags: {', '.join(sorted(unknown))}")
 
     @property
@@ -133,7 +134,7 @@ class Reading:
     @property
     def flags(self) -> str:
         """The flags as the readings table holds them: sorted, separated by spaces, empty when there are none."""
-        return " ".join(sorted(self.quality))
+        return " ".join(sorted(self.quality)) if self.quality else ""
 
     @property
     def watts(self) -> float | None:
@@ -171,6 +172,11 @@ class Rail:
     u_zero_v: float = 0.0
     role: Role = "other"
     drive: str | None = None
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Rail:
+        """From an entry of ``rails`` in a meter's document, whatever else stands there."""
+        return cls(**{one.name: document[one.name] for one in fields(cls) if one.name in document})
 
     def watts(self, volts: float, shunt_v: float) -> float:
         """Power behind the shunt, for a display: of the last samples, which are not of one instant."""

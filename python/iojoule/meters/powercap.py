@@ -111,7 +111,8 @@ class Powercap(Bare):
     def __init__(self, config: PowercapConfig, raw: RawLog | None = None) -> None:
         self.config, self.raw = config, raw or NoRawLog()
         self.poll_s = config.interval
-        self.zones: list[tuple[Zone, Channel, EnergyCounter]] = []
+        #: Each with the path of its count, spelled once: it is opened up to a thousand times a second.
+        self.zones: list[tuple[Zone, Channel, EnergyCounter, str]] = []
         self.mirrors: list[str] = []
         #: What was there once may come back; what never was is for a person.
         self.was_there = False
@@ -127,9 +128,9 @@ class Powercap(Bare):
             range_uj, _ = number(zone.path / "max_energy_range_uj")
             counter = EnergyCounter(modulus_nj(range_uj), self.config.p_max_w)
             inside = tuple(other.id for other in found if zone.contains(other))
-            self.zones.append((zone, self._channel(zone, counter, inside), counter))
-            self.was_there = True
-            self._count(zone)  # now, so that a missing permission is found before the run
+            self.zones.append((zone, self._channel(zone, counter, inside), counter, str(zone.path / "energy_uj")))
+        self._counts()  # now, so that a missing permission is found before the run
+        self.was_there = True
 
     def _channel(self, zone: Zone, counter: EnergyCounter, inside: tuple[str, ...]) -> Channel:
         u_rel = self.config.u_rel
@@ -152,10 +153,10 @@ class Powercap(Bare):
 
     def describe(self) -> Description:
         identity: dict[str, Any] = {"root": str(self.config.root), "p_max_w": self.config.p_max_w}
-        identity["zones"] = {zone.id: zone.path.name for zone, _, _ in self.zones}
+        identity["zones"] = {zone.id: zone.path.name for zone, *_ in self.zones}
         if self.mirrors:
             identity["left_out_as_mirrors"] = self.mirrors
-        return Description(identity, tuple(channel for _, channel, _ in self.zones))
+        return Description(identity, tuple(channel for _, channel, *_ in self.zones))
 
     def start(self) -> None:
         self._steps()
@@ -165,9 +166,9 @@ class Powercap(Bare):
 
     def _steps(self) -> list[Reading]:
         # All registers first: a failing one must not leave the others advanced and their steps lost.
-        counts = [self._count(zone) for zone, _, _ in self.zones]
+        counts = self._counts()
         readings = []
-        for (_, channel, counter), (count_uj, seen) in zip(self.zones, counts, strict=True):
+        for (_, channel, counter, _), (count_uj, seen) in zip(self.zones, counts, strict=True):
             used = counter.look(seen.at_ns, count_uj * 1000)
             if used is not None:
                 since_ns, joules, flags = used
@@ -175,12 +176,18 @@ class Powercap(Bare):
                 readings.append(read(channel, since_ns, seen.at_ns, u_time_ns, joules, *flags))
         return readings
 
-    def _count(self, zone: Zone) -> tuple[int, Look]:
-        count_uj, seen = number(zone.path / "energy_uj", _ALLOW)
-        if count_uj < 0:
-            raise Reconnect(f"{zone.path}/energy_uj holds {count_uj}")
-        self.raw.received(f"{seen.at_ns} {zone.id} {count_uj}\n".encode())
-        return count_uj, seen
+    def _counts(self) -> list[tuple[int, Look]]:
+        counts: list[tuple[int, Look]] = []
+        try:
+            for *_, path in self.zones:
+                counts.append(number(path, _ALLOW))
+                if counts[-1][0] < 0:
+                    raise Reconnect(f"{path} holds {counts[-1][0]}")
+        finally:
+            seen = zip(self.zones, counts, strict=False)
+            lines = (f"{look.at_ns} {channel.id} {count_uj}\n" for (_, channel, *_), (count_uj, look) in seen)
+            self.raw.received("".join(lines).encode())
+        return counts
 
     def close(self) -> None:
         """Nothing is held open. The counters forget their last look: what ran on while lost is a gap, not a step."""

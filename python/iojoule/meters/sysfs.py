@@ -33,7 +33,7 @@ class Look:
         return int((self.after_ns - self.before_ns) / 2 / 3**0.5)
 
 
-def look(path: Path, allow: str = "") -> Look:
+def look(path: Path | str, allow: str = "") -> Look:
     """Read ``path`` once. ``allow`` is the command that gives the right to read it, named in the error."""
     before_ns = clock.now_ns()
     try:
@@ -47,7 +47,7 @@ def look(path: Path, allow: str = "") -> Look:
     return Look(data.decode("ascii", errors="replace"), before_ns, clock.now_ns())
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path | str) -> bytes:
     """The bytes of ``path``, by as few system calls as it takes: this is done a thousand times a second."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -61,7 +61,7 @@ def _read(path: Path) -> bytes:
         os.close(fd)
 
 
-def number(path: Path, allow: str = "") -> tuple[int, Look]:
+def number(path: Path | str, allow: str = "") -> tuple[int, Look]:
     """The integer in ``path`` and how it was read; Retry when the text is not an integer."""
     seen = look(path, allow)
     try:

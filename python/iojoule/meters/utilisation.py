@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from iojoule.meters import clock
 from iojoule.meters.base import Bare, Channel, Description, NoRawLog, RawLog, Reading, Reconnect, read
 from iojoule.meters.blockdev import device_of
 from iojoule.meters.config import MeterConfig
@@ -83,8 +84,9 @@ class Utilisation(Bare):
         cpu = self._channel("cpu", "cpu")
         system = self._channel("system", "system", contains=("cpu", *(disk.id for disk in disks)))
         self.channels = (*disks, cpu, system)
-        known = self._ticks()[1]
-        if missing := self.disks.keys() - known.keys():
+        text = look(self.config.proc / "diskstats").text
+        known = [row.split()[2] for row in text.splitlines() if len(row.split()) > _IO_TICKS]
+        if missing := self.disks.keys() - set(known):
             raise Reconnect(f"no disk {', '.join(sorted(missing))} in diskstats (there are: {', '.join(known)})")
 
     def describe(self) -> Description:
@@ -137,9 +139,12 @@ class Utilisation(Bare):
         self.before = None
 
     def _ticks(self) -> tuple[Look, dict[str, int]]:
+        if not self.disks:
+            now_ns = clock.now_ns()
+            return Look("", now_ns, now_ns), {}
         seen = look(self.config.proc / "diskstats")
-        rows = [line.split() for line in seen.text.splitlines()]
-        found = {row[2]: int(row[_IO_TICKS]) for row in rows if len(row) > _IO_TICKS}
+        rows = (line.split() for line in seen.text.splitlines())
+        found = {row[2]: int(row[_IO_TICKS]) for row in rows if len(row) > _IO_TICKS and row[2] in self.disks}
         for name in self.disks:
             self.raw.received(f"{seen.at_ns} {name} io_ticks {found.get(name)}\n".encode())
         return seen, found
