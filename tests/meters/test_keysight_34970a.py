@@ -13,6 +13,7 @@ from transcript import Line, Transcript, changed
 from iojoule.meters import clock, parse_meter
 from iojoule.meters.base import Fatal, Reading, Reconnect
 from iojoule.meters.keysight_34970a import Keysight34970a, meter_ns, settings
+from iojoule.meters.remote import Remote
 
 RAILS: list[dict[str, Any]] = [
     {"name": "5v", "voltage": "@101", "shunt": "@102", "ohm": 0.1, "tolerance_pct": 0.1, "voltage_range": 10,
@@ -142,6 +143,15 @@ def test_the_rails_are_described_with_standard_uncertainties() -> None:
     assert (five["zero_v"], twelve["zero_v"]) == (0.0, 3e-6)
     assert five["u_zero_v"] == pytest.approx(5e-6 / math.sqrt(3))  # what is left of it after zeroing is less
     assert twelve["u_zero_v"] == pytest.approx(2e-6 / math.sqrt(3))
+
+
+def test_a_rail_of_another_machine_is_the_same_rail() -> None:
+    driver, _ = through()
+    document = driver.describe().document("far", "keysight_34970a", 1.0)
+    document["rails"][1]["of_a_later_version"] = 1
+    remote = Remote(parse_meter({"kind": "remote", "address": "127.0.0.1:1", "meter": "far", "interval": "1s"}))  # type: ignore[arg-type]
+    remote.document = document
+    assert remote.describe().rails == driver.describe().rails
 
 
 def test_an_overload_is_no_voltage() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -160,6 +164,21 @@ def test_live_watts_are_those_of_the_rails(front: Keysight34970aFront) -> None:
     assert live["wall", "5v"] + live["wall", "12v"] == pytest.approx(WATTS, rel=2.5e-3)  # the resistors are of 0.1 %
     assert [rail["id"] for rail in described["rails"]] == ["5v", "12v"]
     assert final is not None and 0 <= final["scanned"] - final["delivered"] <= 8
+
+
+def test_a_probe_tells_what_the_rails_are_made_of(tmp_path: Path) -> None:
+    front = Keysight34970aFront(Held(WATTS), seed=3, model="34970A")
+    with plugged_in(front):
+        section = {"name": "dmm", **front.section()}
+        rails = section.pop("rails")
+        lines = ["[[meter]]", *(f"{key} = {json.dumps(value)}" for key, value in section.items())]
+        for rail in rails:
+            lines += ["[[meter.rails]]", *(f"{key} = {json.dumps(value)}" for key, value in rail.items())]
+        (tmp_path / "dmm.toml").write_text("\n".join(lines))
+        command = [sys.executable, "-m", "iojoule", "meter", "probe", str(tmp_path / "dmm.toml"), "-n", "1"]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert "rail 12v: power of 12v_voltage (at the supply) and 12v_shunt over 0.1 ohm, u = 0.058 % of it" in told
+    assert "clock:" in told and "12v_shunt" in told
 
 
 def test_what_was_scanned_while_the_line_was_out_is_read_afterwards() -> None:

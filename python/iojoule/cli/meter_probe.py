@@ -149,6 +149,12 @@ def _print(meter: dict[str, Any]) -> None:
             f"  channel {channel['id']}: {channel['quantity']} in {channel['unit']}, {channel['kind']} "
             f"[{channel['boundary']}], {_accuracy(channel)}{inside}"
         )
+    for rail in meter.get("rails", ()):
+        side = "supply" if rail["upstream"] else "load"
+        print(
+            f"  rail {rail['id']}: power of {rail['voltage']} (at the {side}) and {rail['shunt']} over {rail['ohm']:g} ohm, "
+            f"u = {100 * rail['u_ohm_rel']:.2g} % of it, {100 * rail['u_temperature_rel']:.2g} % by its temperature"
+        )
     if meter.get("clock"):
         clock = meter["clock"]
         print(f"  clock: {clock['offset_s']:+.6f} s ± {clock['bound_s']:.6f} s to {clock['against']}")

@@ -147,7 +147,7 @@ class MeterProcess:
         """Watts of the rails, of the last samples of their two channels as they are."""
         self._volts |= {reading.channel: reading.value for reading in readings if reading.unit == "V"}
         for entry in self.description.get("rails", ()):
-            rail = Rail(**entry)
+            rail = Rail.of(entry)
             watts = rail.watts(*(self._volts.get(channel, math.nan) for channel in (rail.voltage, rail.shunt)))
             if math.isfinite(watts):
                 self.watts[rail.id] = watts

@@ -16,7 +16,18 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from iojoule.meters import clock, wire
-from iojoule.meters.base import Channel, ClockProbe, Description, Fatal, NoRawLog, RawLog, Reading, Reconnect, Retry
+from iojoule.meters.base import (
+    Channel,
+    ClockProbe,
+    Description,
+    Fatal,
+    NoRawLog,
+    Rail,
+    RawLog,
+    Reading,
+    Reconnect,
+    Retry,
+)
 from iojoule.meters.clock import ClockMap, best
 from iojoule.meters.config import MeterConfig
 from iojoule.meters.serve import protocol
@@ -128,7 +139,8 @@ class Remote:
         told: list[dict[str, Any]] = [{key: one[key] for key in known & one.keys()} for one in far["channels"]]
         channels = tuple(Channel(**one | {"contains": tuple(one["contains"])}) for one in told)
         identity = {"server": self.config.address, "meter": far["name"], "driver": far["driver"]}
-        return Description(identity | far["identity"], channels)
+        rails = tuple(Rail.of(one) for one in far.get("rails", ()))
+        return Description(identity | far["identity"], channels, rails)
 
     def start(self) -> None:
         self.sync()
