@@ -15,7 +15,7 @@ VERBS = {
     "compare": "Compare targets or campaigns against a baseline, in %.",
     "report": "Make the report of a campaign again.",
     "query": "SQL over the tables of a campaign.",
-    "meter": "Meters without a workload: list, probe, record, lab, truth.",
+    "meter": "Meters without a workload: list, probe, record, import, sync-pulse, lab, truth, serve, export.",
     "host": "What this machine is, and what would disturb a measurement; restore.",
     "explain": "What a key of the experiment file means.",
     "trace": "Block traces: info, convert, head, synth.",

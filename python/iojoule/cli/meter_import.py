@@ -230,7 +230,8 @@ def _plain_name(stem: str) -> str:
 def _overlap(run: Any, start_ns: list[int], end_ns: list[int]) -> float:
     """Seconds of the log within the run."""
     pairs = run.manifest["clock_pairs"]
-    return max(0.0, (min(max(end_ns), pairs[-1][0]) - max(min(start_ns), pairs[0][0])) * 1e-9)
+    first_ns, last_ns = int(pairs[0][0]), int(pairs[-1][0])
+    return max(0.0, (min(max(end_ns), last_ns) - max(min(start_ns), first_ns)) * 1e-9)
 
 
 def _hash(path: Path) -> str:
