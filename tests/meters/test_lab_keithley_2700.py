@@ -115,7 +115,7 @@ def test_live_watts_are_those_of_the_rails() -> None:
 
 
 def test_answers_that_are_spoilt_are_never_readings() -> None:
-    front = Keithley2700Front(Held(WATTS), seed=3, tcp=True)
+    front = Keithley2700Front(Held(WATTS), seed=3)
     front.faults.only, front.faults.late_s = "READ?", 1.5
     faults: list[Any] = ["silent", "late", "half", "garbage", "double", "hang_up", b"\n"]
     with plugged_in(front), watched(front) as seen:
