@@ -79,10 +79,10 @@ class Bench:
             process.kill()
             process.wait()
 
-    def until(self, text: str) -> None:
-        """Wait for an event."""
+    def until(self, text: str, times: int = 1) -> None:
+        """Wait for an event, in as many runs."""
         by = time.monotonic() + 60
-        while not any(text in file.read_text() for file in self.output.glob("*/runs/*/events.jsonl")):
+        while sum(text in file.read_text() for file in self.output.glob("*/runs/*/events.jsonl")) < times:
             assert time.monotonic() < by, self.said.read_text()
             time.sleep(0.02)
 
@@ -258,3 +258,40 @@ def test_a_host_clock_set_by_ten_minutes_is_reported_and_moves_nothing(tmp_path:
     assert "Host clock stepped by +" in (bench.campaign / "report.html").read_text()
     span_s = (rows[-1]["end_ns"] - rows[0]["start_ns"]) * 1e-9
     assert span_s < 60
+
+
+class Drawn:
+    """A load that draws what it is told to, from now on."""
+
+    def __init__(self, watts: float) -> None:
+        self.now = watts
+
+    def watts(self, at_ns: int) -> float:
+        return self.now
+
+    def joules(self, start_ns: int, end_ns: int) -> float:
+        return self.now * (end_ns - start_ns) * 1e-9
+
+    def volts(self, at_ns: int) -> float:
+        return 230.0
+
+
+def test_a_load_that_outgrows_the_range_found_for_it_has_no_energy_and_asks_for_another(tmp_path: Path) -> None:
+    bench, load = Bench(tmp_path), Drawn(WATTS)
+    front = Wt310Front(load, seed=1)
+    find = {"voltage_range": "find", "current_range": "find"}
+    with front.served(), bench.running(section(front) | find) as process:
+        bench.until('"workload", "edge": "begin"', times=2)  # the ranging is over
+        time.sleep(1.0)
+        load.now = 2000.0
+    assert process.returncode == 0, bench.said.read_text()
+    ranging, measured = open_campaign(bench.campaign).runs
+    ranges = ranging.manifest["ranging"]["wall"]["ranges"]
+    peak_a = ranging.manifest["ranging"]["wall"]["peaks"]["current"]
+    assert ranges["voltage_range"] == 300 and 1.1 * peak_a < ranges["current_range"] < 20
+    assert measured.manifest["ranges_found_by"] == ranging.path.name
+    rows = readings(measured)
+    assert "overload" in rows[-1]["quality"] and rows[0]["quality"] in ("", "under_range")
+    said = bench.check()
+    assert "repeat the ranging" in said
+    assert "fail     no energy" in said and "overload" in said
