@@ -73,6 +73,7 @@ def exporting(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[st
         assert process.wait(30) == 0
 
 
+@pytest.mark.e2e
 def test_prometheus_reads_units_uncertainty_and_flags(tmp_path: Path, require: Callable[[str, str], str]) -> None:
     """By curl; parsed by Prometheus' own parser."""
     from prometheus_client.parser import text_string_to_metric_families

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -238,6 +239,15 @@ def test_a_process_that_took_over_leaves_out_what_was_handed_on() -> None:
 def test_what_a_server_may_answer_to_hello(hello: Document, error: type[Exception], why: str) -> None:
     driver, _ = through((HELLO[0], [hello]))
     with pytest.raises(error, match=why):
+        driver.configure()
+
+
+def test_a_server_that_does_not_know_the_token_is_not_believed(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("0123456789abcdef")
+    proof = protocol.proof(b"0123456789abcdef", "client", "theirs", "ours")
+    said = {"hello": 1, "nonce": "ours", "proof": proof}
+    driver, _ = through((said, [{"hello": 1, "proof": None, "meters": [METER]}]), token_file=tmp_path / "token")
+    with pytest.raises(Fatal, match="does not know the token"):
         driver.configure()
 
 
