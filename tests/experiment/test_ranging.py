@@ -100,7 +100,7 @@ def bench(tmp_path: Path) -> Bench:
 def test_the_plan_shows_one_ranging_before_the_first_run_of_each_cell(bench: Bench) -> None:
     said = bench.call("plan", "x.toml").stdout.splitlines()
     assert said[0].startswith("ranged: 3 steps")
-    assert [line.split("reads")[1].strip() for line in said[1:]] == ["ranging", "repeat 1", "repeat 2"]
+    assert [line.split("reads")[1].strip() for line in said[1:4]] == ["ranging", "repeat 1", "repeat 2"]
 
 
 def test_fixed_ranges_above_the_peak_are_kept_and_the_ranging_enters_no_figure(bench: Bench) -> None:

@@ -74,6 +74,7 @@ def findings(run: RunData, changed: list[str], profiles: Sequence[str] = ()) -> 
     for metric in metrics:
         if metric.name == "energy" and metric.value is None:
             yield Finding("fail", f"no energy of {metric.scope or 'the run'}: {metric.note}")
+    yield from verdicts.phase_length(run, metrics)
     yield from verdicts.findings(verdicts.verdicts(run, metrics, profiles))
     for event in run.events:
         if event["event"] in ("warning", "server_down", "meter_lost", "meter_fatal", "meter_warning"):

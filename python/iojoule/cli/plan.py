@@ -32,6 +32,7 @@ def app(
     """
     from iojoule.cli import console
     from iojoule.cli.job_file import plan_any
+    from iojoule.experiment.phase_length import short_phases
 
     plan = plan_any(file, setting or [], section or [], with_fio=with_fio, ignore_unknown=ignore_unknown)
     if toml and not json:
@@ -47,6 +48,8 @@ def app(
     for step in plan.steps:
         parameters = "  ".join(f"{key}={value}" for key, value in step.parameters.items())
         print(f"{step.index + 1:4}  {step.target:16} {step.workload:24} {step.which}  {parameters}".rstrip())
+    for short in short_phases(plan):
+        print(f"warning: {short.text}")
 
 
 def _length(plan: Plan) -> str:

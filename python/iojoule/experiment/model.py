@@ -50,6 +50,12 @@ class Header(BaseModel):
         description="Rule sets the runs are held against: spec, mlperf, snia_emerald, energy_star, or a table {name, "
         "base, limits} with limits of one's own.",
     )
+    alignment: float = Field(
+        0.01,
+        gt=0,
+        lt=1,
+        description="Share of the energy that a shift between the clocks may cost; shorter phases are warned of.",
+    )
     destroy: list[Path] = Field(
         default_factory=list, description="Devices, files and non-empty directories this experiment may overwrite."
     )

@@ -17,6 +17,7 @@ from iojoule.errors import ConfigError
 from iojoule.experiment import ranging
 from iojoule.experiment.model import NAME, Experiment, Header
 from iojoule.experiment.parse import Source, config_error, load
+from iojoule.experiment.phase_length import short_phases
 from iojoule.experiment.sections import KINDS, model_of, quantity
 from iojoule.meters.table import DRIVERS, driver_class, parse_meter
 from iojoule.quantities import nbytes, spelled_size
@@ -89,6 +90,7 @@ class Plan:
             "experiment": self.experiment.model_dump(mode="json"),
             "expected_s": known_s,
             "steps_of_unknown_length": unknown,
+            "short_phases": [short.describe() for short in short_phases(self)],
             "steps": [step.describe() for step in self.steps],
         }
 

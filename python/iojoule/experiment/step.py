@@ -109,6 +109,7 @@ def run_step(context: StepContext, step: Step, folder: Path, facts: Mapping[str,
         "workload": {**workload.model_dump(mode="json", by_alias=True), **_plain(context.prepared[step.workload])},
         "limits": workload.limits.describe(),
         "interval_s": plan.header.interval,
+        "alignment": plan.header.alignment,
         "profiles": plan.header.model_dump(mode="json", include={"profiles"})["profiles"],
     }
     with RunWriter(folder, all_facts) as run:

@@ -91,10 +91,15 @@ def left_edge(start: Floats, end: Floats, watts: Floats, t1: float, guard: float
     group = ~outside & (start < guard) & (end > -guard)
     length = (end - start)[group]
     window_s = float(length.max()) if len(length) else 0.0
+    joules = float(watts[group] @ length)
+    inner_s = float(start[inside][0]) if inside.any() else 0.0
+    outer_s = max(0.0, -float(start[group].min())) if len(length) else 0.0
+    if inside.any() and len(length):
+        joules *= (inner_s + outer_s) / float(length.sum())  # a meter's pauses between two windows
     return Edge(
-        float(watts[group] @ length),
-        float(start[inside][0]) if inside.any() else 0.0,
-        max(0.0, -float(start[group].min())) if len(length) else 0.0,
+        joules,
+        inner_s,
+        outer_s,
         window_s,
         _beside(watts[outside], idle),
         float(watts[inside][0]) if inside.any() else None,

@@ -77,7 +77,8 @@ def envelope(
 ) -> float | None:
     """Every window that touches the phase widened by `guard`, less idle outside the phase. For a burst.
 
-    The pause of a meter between two windows counts at the mean of the two. None when the windows have a gap, overlap each other (moving means) or do not reach over both ends.
+    The pause of a meter between two windows counts at the mean of the two. None when the windows have a gap, overlap
+    each other (moving means) or do not reach over both ends.
     """
     near = (start < t1 + guard) & (end > t0 - guard)
     s, e, w = start[near], end[near], watts[near]

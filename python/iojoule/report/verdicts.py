@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from iojoule.metrics import phase_length as phase_rule
 from iojoule.metrics.channels import Channel, Series, channels, scopes, series
+from iojoule.metrics.edges import step_at_the_ends
 from iojoule.metrics.energy import phase_energy
 from iojoule.metrics.metric import MODELLED, Finding, Metric, Span
 from iojoule.metrics.profiles import ChannelFacts, RunFacts, Verdict, judge, profile_of
@@ -27,6 +29,35 @@ def verdicts(run: RunData, metrics: Sequence[Metric], chosen: Sequence[str | Map
         return []
     facts = facts_of(run, metrics)
     return [verdict for profile in profiles for verdict in judge(profile, facts)]
+
+
+def phase_length(run: RunData, metrics: Sequence[Metric]) -> list[Finding]:
+    """Whether the measured phase was long enough for every meter, with the step of the power that was seen."""
+    span = run.phase("measure")
+    if span is None or not run.meters:
+        return []
+    target = float(run.manifest.get("alignment") or phase_rule.TARGET)
+    described = [channel for channel in channels(run.meters) if channel.boundary != MODELLED]
+    intervals = {str(meter["name"]): float(meter.get("interval_s") or 0.0) for meter in run.meters}
+    by_key = {(metric.name, metric.scope): metric.value for metric in metrics}
+    found = []
+    for name, one in series(run.readings(), described).items() if described else ():
+        mean_w = by_key.get(("power_mean", f"channel:{name}"))
+        if not mean_w or one.channel.kind == "counter" or not len(one.value):
+            continue
+        start, end = one.seconds(span.start_ns)
+        step_w = step_at_the_ends(start, end, one.watts(), span.seconds)
+        shift_s = one.u_time_near(span.start_ns, span.end_ns)
+        window_s = max(intervals[one.channel.meter], float(np.median(end - start)))
+        needed_s = phase_rule.shortest_s(window_s, shift_s, step_w / mean_w, target)
+        if span.seconds < needed_s * (1 - 1e-9):
+            text = (
+                f"measured for {span.seconds:.3g} s; {name} needs {needed_s:.3g} s: {phase_rule.WINDOWS} windows of "
+                f"{window_s:.3g} s, and at most {100 * target:g} % for a shift of {shift_s:.2g} s at a step of "
+                f"{step_w:.3g} W"
+            )
+            found.append(Finding("warning", text))
+    return found
 
 
 def findings(of: Sequence[Verdict]) -> list[Finding]:
