@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,6 +106,17 @@ def steady(seen: Watched, front: Keithley2700Front) -> None:
     assert all(b.start_ns - a.start_ns > 0.1 * S for a, b in pairwise(seen.power))
     true_v = front.lines.volts(104, 0, S)
     assert [reading.value for reading in seen.power] == pytest.approx([true_v] * len(seen.power), rel=3e-4)
+
+
+def test_the_serial_line_has_the_flow_control_of_the_meter() -> None:
+    for flow in ("xon_xoff", "none"):
+        front = Keithley2700Front(Held(WATTS))
+        with front.served() as path:
+            driver = Keithley2700(parse_meter({**front.section(), **KEYS, "flow": flow}))  # type: ignore[arg-type]
+            driver.configure()
+            with Path(path).open("rb", buffering=0) as line:
+                assert bool(termios.tcgetattr(line)[0] & termios.IXON) == (flow == "xon_xoff")
+            driver.close()
 
 
 def test_live_watts_are_those_of_the_rails() -> None:

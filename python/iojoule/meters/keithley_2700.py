@@ -17,7 +17,7 @@ from iojoule.meters.base import ClockProbe, Description, NoRawLog, RawLog, Readi
 from iojoule.meters.clock import ClockMap
 from iojoule.meters.dialogue import Dialogue
 from iojoule.meters.scanner import ScannerConfig, Setting, channel_list
-from iojoule.meters.visa import Link, VisaLink
+from iojoule.meters.visa import Link
 
 MS_NS = 10**6
 #: Where the timer of the stamps begins anew, s (from memory, unverified).
@@ -100,10 +100,7 @@ class Keithley2700:
 
     def configure(self) -> None:
         config = self.config
-        link = self._link or VisaLink(
-            config.resource, config.timeout, config.termination, self.raw, serial={"baud_rate": config.baud}
-        )
-        self.meter = meter = Dialogue(link)
+        self.meter = meter = Dialogue(self._link or scanner.connect(config, self.raw))
         identity = scanner.who(meter, ("KEITHLEY",), ("2700", "2701", "2750"), config.resource)
         for command in ("ABOR", "*RST", "*CLS"):
             meter.say(command)

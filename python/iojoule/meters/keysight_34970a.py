@@ -18,7 +18,7 @@ from iojoule.meters.base import ClockProbe, Description, NoRawLog, RawLog, Readi
 from iojoule.meters.clock import ClockMap
 from iojoule.meters.dialogue import Dialogue
 from iojoule.meters.scanner import ScannerConfig, Setting, channel_list
-from iojoule.meters.visa import Link, VisaLink
+from iojoule.meters.visa import Link
 
 #: Longest message a 34970A takes over RS-232 without losing some of it.
 LONGEST_MESSAGE = 127
@@ -120,10 +120,7 @@ class Keysight34970a:
 
     def configure(self) -> None:
         config = self.config
-        link = self._link or VisaLink(
-            config.resource, config.timeout, config.termination, self.raw, serial={"baud_rate": config.baud}
-        )
-        self.meter = meter = Dialogue(link)
+        self.meter = meter = Dialogue(self._link or scanner.connect(config, self.raw))
         identity = scanner.who(meter, ("HEWLETT", "AGILENT", "KEYSIGHT"), ("34970A", "34972A"), config.resource)
         if self.scanning and identity["serial"] == self.identity.get("serial"):
             # What the meter converted while nobody listened is still in its memory; CONF and INIT would erase it.

@@ -15,9 +15,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from iojoule.meters import base
-from iojoule.meters.base import Accuracy, Fatal, Rail, Reading, Reconnect
+from iojoule.meters.base import Accuracy, Fatal, Rail, RawLog, Reading, Reconnect
 from iojoule.meters.config import MeterConfig
 from iojoule.meters.dialogue import Dialogue, plain
+from iojoule.meters.visa import VisaLink
 from iojoule.quantities import Seconds
 
 #: What any multimeter answers for an input above its range.
@@ -86,6 +87,7 @@ class ScannerConfig(MeterConfig):
     timeout: Seconds = Field(default=2.0, description="How long an answer may take.")
     termination: Literal["\n", "\r\n"] = Field(default="\n", description="Line end of what is sent.")
     baud: int = Field(default=9600, gt=0, description="Rate of a serial line.")
+    flow: Literal["xon_xoff", "none"] = Field(default="xon_xoff", description="Flow control of a serial line.")
 
     @model_validator(mode="after")
     def _fits_the_meter(self) -> Self:
@@ -199,6 +201,12 @@ def reading(point: Point, ranges: Ranges, volts: float, at_ns: int, u_time_ns: i
         flags.add("under_range")
     value = math.nan if "invalid" in flags else volts
     return base.read(point.channel, at_ns, at_ns, u_time_ns, value, *flags)
+
+
+def connect(config: ScannerConfig, raw: RawLog) -> VisaLink:
+    """Open the resource. An answer is plain text, so XON and XOFF may be taken out of it in any case."""
+    serial = {"baud_rate": config.baud, "flow_control": int(config.flow == "xon_xoff")}
+    return VisaLink(config.resource, config.timeout, config.termination, raw, serial=serial)
 
 
 def number(address: str) -> int:
