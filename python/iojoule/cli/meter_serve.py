@@ -56,6 +56,8 @@ def serve(
         credentials = Credentials(token(token_file), tls(tls_cert, tls_key, tls_ca, server=True))
         check_listen(host, credentials)
         limit = nbytes(spool_size)
+        if token_file and token_file.stat().st_mode & 0o077:
+            console.say(f"warning: {token_file} can be read by other users of this machine: chmod 600 {token_file}")
     except CredentialError as error:
         raise ConfigError(str(error), key="--listen") from error
     except ValueError as error:

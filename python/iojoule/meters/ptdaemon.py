@@ -299,7 +299,7 @@ class Ptdaemon:
         return self.map.probes[-1] if self.map.probes else None
 
     def stop(self) -> dict[str, Any] | None:
-        """The daemon's own mean of all samples, as the energy of the time they cover."""
+        """The daemon's own mean of all samples, as the energy of the time they cover; and how its clock ran."""
         said = self._ask("Watts").split(",")
         self._ask("Stop")
         final: dict[str, Any] = {"readings_j": self.sum_j, "covered_s": self.sum_s, "integrated_s": self.sum_s}
@@ -315,6 +315,8 @@ class Ptdaemon:
                 "meter_w": float(said[1]),
                 "readings_w": self.sum_j / self.sum_s,
             }
+        if self.map.probes:
+            final["clock"] = self.map.describe()
         return final
 
     def _ask(self, command: str, longer_s: float = 0.0) -> str:
