@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 from serving import BENCH, environment
 
-from iojoule.meters.base import Channel, Reading, read
+from iojoule.meters.base import Channel, Description, Rail, Reading, read
 from iojoule.meters.export.tally import Tally
 
 POWER = Channel("power", "power", "W", "ac_wall", "window_mean", u_rel=0.01, role="drive", drive="sdb")
@@ -57,6 +58,19 @@ def test_a_counter_counts_its_steps_and_an_instant_the_way_between_two() -> None
     one.take("m", [second(INSTANT, 1, 10.0), second(INSTANT, 2, 20.0), second(INSTANT, 9, 20.0, "gap_before")])
     counter, instant = one.totals()
     assert (counter.joules, instant.joules, instant.covered_s) == (15.0, 15.0, 1.0)
+
+
+def test_the_rails_of_a_scanner_count_as_power_and_their_voltages_do_not() -> None:
+    volts, shunt = (Channel(f"12v_{what}", what, "V", "dc_rail", "instant") for what in ("voltage", "shunt"))
+    described = Description({}, (volts, shunt), (Rail("12v", volts.id, shunt.id, 0.1, role="drive", drive="sda"),))
+    one = Tally(lambda: [described.document("m", "keysight_34970a", 1.0)])
+    one.take("m", [second(volts, 1, 12.0), second(shunt, 1, 0.05), second(volts, 2, 12.0)])
+    one.take("m", [second(shunt, 2, 0.1), second(volts, 3, 12.0), second(shunt, 3, math.nan, "invalid", "overload")])
+    totals = {total.labels["channel"]: total for total in one.totals()}
+    rail = totals["12v"]
+    assert rail.labels == {"meter": "m", "channel": "12v", "boundary": "dc_rail", "role": "drive", "drive": "sda"}
+    assert (rail.joules, rail.covered_s, rail.readings, rail.invalid) == (pytest.approx(9.0), 1.0, 3, 1)
+    assert not totals["12v_voltage"].has_energy
 
 
 @contextmanager

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from iojoule.meters.base import Reading
+from iojoule.meters.base import Rail, Reading
+
+#: What a channel that is a rail has besides its entry in a meter's description.
+RAIL = {"quantity": "power", "unit": "W", "boundary": "dc_rail", "kind": "instant"}
 
 
 @dataclass
@@ -77,21 +80,34 @@ class Tally:
     def __init__(self, descriptions: Callable[[], Sequence[dict[str, Any]]]) -> None:
         self._descriptions = descriptions
         self._totals: dict[tuple[str, str], Total] = {}
+        self._volts: dict[tuple[str, str], Reading] = {}
         self._lost: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def take(self, meter: str, readings: list[Reading]) -> None:
         with self._lock:
             self._lost.pop(meter, None)
-            for reading in readings:
+            for reading in [*readings, *self._of_rails(meter, readings)]:
                 key = (meter, reading.channel)
                 if key not in self._totals:
                     self._totals[key] = Total(meter, self._described(meter, reading))
                 self._totals[key].take(reading)
 
+    def _of_rails(self, meter: str, readings: list[Reading]) -> Iterator[Reading]:
+        """Power of a rail at each sample of its shunt, with the last voltage before it; its u is not known."""
+        for document in self._descriptions():
+            for rail in map(Rail.of, document.get("rails", ()) if document["name"] == meter else ()):
+                for r in readings:
+                    if r.channel == rail.voltage:
+                        self._volts[meter, rail.id] = r
+                    elif r.channel == rail.shunt and (volts := self._volts.get((meter, rail.id))):
+                        watts, flags = rail.watts(volts.value, r.value), r.quality | volts.quality
+                        yield Reading(rail.id, "power", "W", r.start_ns, r.end_ns, r.u_time_ns, watts, math.nan, flags)
+
     def _described(self, meter: str, reading: Reading) -> dict[str, Any]:
         for document in self._descriptions():
-            for channel in document["channels"]:
+            rails = [one | RAIL for one in document.get("rails", ())]
+            for channel in [*document["channels"], *rails]:
                 if document["name"] == meter and channel["id"] == reading.channel:
                     return dict(channel)
         return {"id": reading.channel, "quantity": reading.quantity, "unit": reading.unit, "boundary": "", "kind": ""}
