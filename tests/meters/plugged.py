@@ -89,10 +89,10 @@ class Watched:
         with self.news:
             assert self.news.wait_for(seen, 60), self.events
 
-    def lost_and_back(self) -> str:
-        """Why the meter was lost; returns when it is back."""
-        self.until(lambda: [kind for kind, _ in self.events] == ["lost", "back"])
-        return self.events[0][1]
+    def lost_and_back(self, times: int = 1) -> str:
+        """Why the meter was lost; returns when it is back, for the n-th time."""
+        self.until(lambda: [kind for kind, _ in self.events] == ["lost", "back"] * times)
+        return self.events[-2][1]
 
 
 @contextmanager

@@ -23,11 +23,25 @@ SECTION: dict[str, Any] = {
     "setup": [["*RST"], ["VOLT:RANG 20", "VOLT:RANG?", "20"], ["OUTP ON", "OUTP?", "1|ON"]],
     "read": "MEAS:VOLT?;CURR?;POW?",
     "separator": ";",
-    "window": "20ms",
     "channels": [
-        {"id": "rail", "index": 2, "boundary": "dc_rail", "accuracy": [0.1, 0.05, 30.0], "resolution": 0.01},
-        {"id": "bus", "index": 0, "quantity": "voltage", "unit": "V", "boundary": "dc_rail"},
-        {"id": "load", "index": 1, "quantity": "current", "unit": "A", "boundary": "dc_rail", "scale": 0.001},
+        {
+            "id": "rail",
+            "index": 2,
+            "kind": "instant",
+            "boundary": "dc_rail",
+            "accuracy": [0.1, 0.05, 30.0],
+            "resolution": 0.01,
+        },
+        {"id": "bus", "index": 0, "quantity": "voltage", "unit": "V", "boundary": "dc_rail", "kind": "instant"},
+        {
+            "id": "load",
+            "index": 1,
+            "quantity": "current",
+            "unit": "A",
+            "boundary": "dc_rail",
+            "kind": "instant",
+            "scale": 0.001,
+        },
     ],
 }
 CONFIGURE: list[Line] = [
@@ -153,7 +167,7 @@ def test_a_counter_gives_what_was_used_and_its_first_count_is_no_consumption() -
     ("keys", "said"),
     [
         ({"setup": [["OUTP ON", "OUTP?"]]}, "command, query, expected"),
-        ({"window": 0}, "give window, update or wait"),
+        ({"channels": [SECTION["channels"][0] | {"kind": "window_mean"}]}, "give window, update or wait"),
         ({"channels": [SECTION["channels"][0], SECTION["channels"][0]]}, "two channels have one id"),
         ({"channels": [SECTION["channels"][0] | {"kind": "counter"}]}, "a counter counts J"),
     ],
@@ -177,6 +191,16 @@ def test_a_value_measured_when_asked_lies_between_question_and_answer() -> None:
             assert before_ns <= power.start_ns and power.end_ns <= clock.now_ns() and power.u_time_ns < 1_000_000
             true_w = front.truth.joules(power.start_ns, power.end_ns) / 0.2
             assert power.value == pytest.approx(true_w, abs=60 * 0.003 / 0.2 + 0.2)
+
+
+def test_an_answer_that_comes_before_it_can_have_been_measured_is_another_ones() -> None:
+    """A second copy of the answer before, say; taken for this one it would shift every answer that follows."""
+    channels = [{"id": "power", "boundary": "ac_wall"}]
+    driver, _ = through(CONFIGURE, [("READ?", "1.8")], read="READ?", window="200ms", channels=channels)
+    driver.configure()
+    driver.start()
+    with pytest.raises(Reconnect, match="before it can have measured"):
+        driver.next(0)
 
 
 def test_a_wait_for_the_edge_makes_windows_of_any_meter_that_has_one() -> None:

@@ -26,6 +26,8 @@ NOT_A_NUMBER = 9.91e37
 ENDLESS_NJ = 1 << 62
 #: Errors an instrument may have noted before anybody spoke to it.
 OLD_ERRORS = 32
+#: Share of its window after which an instrument that measures when asked may answer: its clock is not exact.
+SOONEST = 0.9
 
 
 class ChannelConfig(BaseModel):
@@ -212,8 +214,11 @@ class Scpi(Bare):
             edge_ns = asked_ns if config.wait[-1].endswith("?") else heard_ns
             length_ns, spread_ns = int((config.window or config.interval) * 1e9), self._round_trip_ns
         else:
-            # Somewhere between question and answer there was room for the window.
-            edge_ns, length_ns = heard_ns, min(int(config.window * 1e9), heard_ns - asked_ns)
+            # Between question and answer there was room for the window; else it is not this question's answer.
+            edge_ns, length_ns = heard_ns, int(config.window * 1e9)
+            if heard_ns - asked_ns < SOONEST * length_ns:
+                took_s = (heard_ns - asked_ns) * 1e-9
+                raise Reconnect(f"{config.read}: answered after {took_s:.3g} s, before it can have measured")
             spread_ns = max(0, heard_ns - asked_ns - length_ns - latency_ns)
         end_ns = edge_ns - latency_ns - spread_ns // 2
         return Window(end_ns - length_ns, end_ns, int(spread_ns / math.sqrt(12)))

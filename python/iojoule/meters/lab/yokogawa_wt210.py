@@ -17,7 +17,6 @@ ORDER = (
     "V", "A", "W", "VA", "VAR", "PF", "DEGR", "VHZ", "AHZ", "WH", "WHP", "WHM", "AH", "AHP", "AHM", "MATH",
     "VPK", "APK", "TIME",
 )  # fmt: skip
-BAUD = 9600
 
 
 class Wt210Front(WtFront):
@@ -78,15 +77,19 @@ class Wt210SerialFront(Wt210Front):
 
     ABOUT: ClassVar[str] = "Yokogawa WT210 on a serial line of 9600 baud (a pseudo-terminal), 300 V x 0.5 A"
 
+    BAUD: ClassVar[int] = 9600
     #: Where the terminal is to be found while it is plugged in; a new ``/dev/pts/N`` each time where none is given.
     at: Path | None = None
     _resource = "ASRL/dev/ttyS0::INSTR"
 
+    def section(self) -> dict[str, Any]:
+        return super().section() | ({} if self.BAUD == 9600 else {"baud": self.BAUD})
+
     def link(self) -> LabLink:
-        return LabLink(self.answer, byte_s=10 / BAUD)
+        return LabLink(self.answer, byte_s=10 / self.BAUD)
 
     @contextlib.contextmanager
     def served(self, port: int = 0) -> Iterator[str]:
-        with served_on_pty(self.answer, self.faults, baud=BAUD, at=self.at) as path:
+        with served_on_pty(self.answer, self.faults, baud=self.BAUD, at=self.at) as path:
             self._resource = f"ASRL{path}::INSTR"
             yield path
