@@ -12,7 +12,7 @@ from serving import Served
 from iojoule.meters.base import Channel, Reading, read
 from iojoule.meters.lab.load import Load, State
 from iojoule.meters.lab.yokogawa_wt310 import Wt310Front
-from iojoule.meters.serve.ptdaemon import BenchSource
+from iojoule.meters.serve.ptdaemon_bench import BenchSource
 
 
 def test_a_harness_finds_ranges_and_measures(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ async def _serve(
 
     from iojoule.cli import console
     from iojoule.errors import HostError
-    from iojoule.meters.serve.ptdaemon import Ptdaemon
+    from iojoule.meters.serve.ptdaemon_bench import Ptdaemon
     from iojoule.meters.serve.server import Server
 
     server = Server(bench, credentials, console.say)

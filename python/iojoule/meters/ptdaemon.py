@@ -18,6 +18,7 @@ from iojoule.meters.base import Channel, ClockProbe, Description, Fatal, NoRawLo
 from iojoule.meters.clock import ClockMap
 from iojoule.meters.config import MeterConfig
 from iojoule.meters.ptdaemon_log import GAP, QUANTITIES, UNKNOWN, Sample, parse
+from iojoule.meters.ptdaemon_uncertainty import HalfWidth
 from iojoule.meters.tcp_line import Line, TcpLine, host_and_port
 from iojoule.quantities import Seconds
 
@@ -71,9 +72,7 @@ class Ptdaemon:
         self._line: Line | None = None
         self.identity: dict[str, Any] = {}
         self.map = ClockMap(resolution_ns=1e6)
-        #: (share of the reading, watts): the relative and the constant part of a half-width; None: not known.
-        self.half_width: tuple[float, float] | None = None
-        self._least_w, self._most_w = math.inf, 0.0
+        self.half_width = HalfWidth()
         self._count = self._read = 0
         self._counted_ns = 0
         self._counts = True
@@ -151,7 +150,7 @@ class Ptdaemon:
         self._count = self._read = 0
         self._counted_ns = self._edge_ns = clock.now_ns()
         self._before, self._counts = None, True
-        self._least_w, self._most_w, self.half_width = math.inf, 0.0, None
+        self.half_width = HalfWidth(fixed="find" not in (self.config.voltage_range, self.config.current_range))
         self.sum_j = self.sum_s = 0.0
 
     def next(self, deadline_ns: int) -> list[Reading]:
@@ -168,7 +167,7 @@ class Ptdaemon:
             return []
         self._compare(since_ns, samples[-1], received_ns)
         if self.config.u_rel is None:
-            self._uncertainty(samples)
+            self.half_width.told(self._ask("Uncertainty"), samples)
         return [reading for sample in samples for reading in self._readings(sample)]
 
     def _await_sample(self, deadline_ns: int) -> bool:
@@ -232,45 +231,6 @@ class Ptdaemon:
                 self.map, self._before = ClockMap(resolution_ns=1e6), None
         self.map.add(probe)
 
-    def _uncertainty(self, samples: list[Sample]) -> None:
-        """What the daemon says of all samples since Go: average, least and greatest relative half-width.
-
-        A data sheet's half-width is ``a·|W| + b`` on a fixed range, so the least is that of the greatest power and the
-        greatest that of the least: that gives a and b. Where power hardly varied the average is that of every sample.
-        """
-        for sample in samples:
-            if (watts := abs(sample.values["Watts"])) and sample.values["Watts"] != UNKNOWN:
-                self._least_w, self._most_w = min(self._least_w, watts), max(self._most_w, watts)
-        said = self._ask("Uncertainty")
-        words = said.split(",")
-        if words[0] not in ("Uncertainty", "Accuracy"):
-            if said.startswith(("Unknown", "Invalid", "Error", "No")):
-                self.half_width = None
-                return
-            raise Reconnect(f"Uncertainty: {said[:80]!r}")
-        try:
-            average, least, greatest = (float(word) for word in words[1:4])
-        except ValueError:
-            raise Reconnect(f"Uncertainty: {said[:80]!r}") from None
-        if average < 0:
-            self.half_width = None
-            return
-        self.half_width = (average, 0.0)
-        if "find" not in (self.config.voltage_range, self.config.current_range) and self._most_w > 1.01 * self._least_w:
-            constant = (greatest - least) / (1 / self._least_w - 1 / self._most_w)
-            share = least - constant / self._most_w
-            if constant >= 0 and share >= 0:
-                self.half_width = (share, constant)
-
-    def _u(self, watts: float) -> float:
-        """Standard uncertainty of a sample: half-width over √3; NaN where the daemon does not know."""
-        if self.config.u_rel is not None:
-            return self.config.u_rel * abs(watts)
-        if self.half_width is None:
-            return math.nan
-        share, constant = self.half_width
-        return (share * abs(watts) + constant) / math.sqrt(3)
-
     def _readings(self, sample: Sample) -> list[Reading]:
         config = self.config
         stamped_ns, u_ns = self.map.host_ns(sample.stamp_ns)
@@ -284,7 +244,9 @@ class Ptdaemon:
         for name, (quantity, unit) in QUANTITIES.items():
             value = sample.values.get(name, UNKNOWN)
             invalid = value == UNKNOWN
-            u = self._u(value) if quantity == "power" and not invalid else math.nan
+            u = math.nan
+            if quantity == "power" and not invalid:
+                u = self.half_width.u(value) if config.u_rel is None else config.u_rel * abs(value)
             flags = frozenset({"sentinel", "invalid"} if invalid else ())
             found.append(
                 Reading(quantity, quantity, unit, start_ns, end_ns, u_time_ns, math.nan if invalid else value, u, flags)

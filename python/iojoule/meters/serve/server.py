@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 
 from iojoule.meters.serve.credentials import Credentials, check_listen
 from iojoule.meters.serve.protocol import LONGEST_LINE
-from iojoule.meters.serve.ptdaemon import Ptdaemon
+from iojoule.meters.serve.ptdaemon_bench import Ptdaemon
 from iojoule.meters.serve.session import BEAT_S, Hub, Session
 
 #: Seconds a stranger has to say who it is, and a client to take what was sent.
