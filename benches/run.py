@@ -23,6 +23,7 @@ BENCHES = {
     "meters/phase_edges": "energy of a 10 s phase by a meter of 1 s windows, ours and the rules of others",
     "meters/coverage": "how often E ± U holds the truth, 200 trials of every front",
     "content": "incompressible content, one core",
+    "meters/overhead": "what eight meters cost the engine, and how late one at 1 kHz is while it is busy",
     "startup": "import and --help",
 }
 

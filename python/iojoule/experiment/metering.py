@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from iojoule.errors import HostError
@@ -19,6 +20,7 @@ START_S = 20.0
 """How long the first good reading of every meter is awaited."""
 
 _COLUMNS = [name for name in READINGS.names if name not in ("meter", "quality")]
+_values = attrgetter(*_COLUMNS)
 
 
 class Metering:
@@ -34,10 +36,10 @@ class Metering:
         self.configs, self.run, self.lock = configs, run, threading.Lock()
         self._show, self._advice = show, advice
         self._overloaded: set[tuple[str, str]] = set()
-        #: Greatest |value| by meter and channel.
+        #: Greatest |value| by meter and channel, while ranges are being looked for.
         self.peaks: dict[str, dict[str, float]] = {config.name: {} for config in configs}
         self._meters = MeterSet(configs, run.path / "raw", self._keep, self._note, on_probe=self._probe)
-        self.latest = self._meters.latest
+        self.latest, self.describe, self.pids = self._meters.latest, self._meters.descriptions, self._meters.pids
 
     @property
     def failure(self) -> Exception | None:
@@ -80,7 +82,7 @@ class Metering:
     def _keep(self, meter: str, readings: Sequence[Reading]) -> None:
         peaks = self.peaks[meter]
         for reading in readings:
-            if reading.good:
+            if not self._advice and reading.good:
                 peaks[reading.channel] = max(abs(reading.value), peaks.get(reading.channel, 0.0))
             if self._advice and "overload" in reading.quality and (meter, reading.channel) not in self._overloaded:
                 self._overloaded.add((meter, reading.channel))
@@ -101,4 +103,4 @@ class Metering:
 
 
 def _row(meter: str, reading: Reading) -> dict[str, Any]:
-    return {"meter": meter, **{name: getattr(reading, name) for name in _COLUMNS}, "quality": reading.flags}
+    return {"meter": meter, **dict(zip(_COLUMNS, _values(reading), strict=True)), "quality": reading.flags}

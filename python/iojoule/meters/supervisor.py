@@ -28,7 +28,7 @@ Sink = Callable[[str, list[Reading]], None]
 OnEvent = Callable[[str, str, str], None]
 OnProbe = Callable[[str, ClockProbe], None]
 #: Messages are heard together, this often: a thread that wakes for each takes the processor from the load.
-GATHER_S = 0.05
+GATHER_S = 0.1
 
 
 class MeterSet:
@@ -104,6 +104,11 @@ class MeterSet:
         """(meter, text) of clocks that did not run as was fitted."""
         with self._changed:
             return [(meter.name, text) for meter in self._meters for text in meter.clock.warnings()]
+
+    def pids(self) -> list[int]:
+        """The processes at work."""
+        with self._changed:
+            return [meter.process.pid for meter in self._meters if meter.process]
 
     def latest(self) -> dict[tuple[str, str], float]:
         """Watts of the last good reading of each (meter, channel) of power or energy; nothing of a lost meter."""
