@@ -205,6 +205,17 @@ def test_automatic_ranging_and_the_ranges_it_finds() -> None:
         Ptdaemon.ranged(driver.config, {"voltage": 231.0})
 
 
+def test_a_range_that_moved_is_flagged() -> None:
+    automatic = [*CONFIGURE[:3], ("SR,V,300", "Range V changed"), ("RR", "Ranges,1,1,0,300"),
+                 ("SR,A,Auto", "Range A changed"), ("RR", "Ranges,1,1,0,300"), ("RR", "Ranges,1,1,0,300")]  # fmt: skip
+    lines = [(FIRST.replace("51.496", f"{51 + n}.496"), amps) for n, amps in enumerate("122")]
+    seen = [[*sample(n, line), ("RR", f"Ranges,1,{amps},0,300")] for n, (line, amps) in enumerate(lines, start=1)]
+    driver, _ = through(automatic, START, *seen, current_range="find")
+    driver.configure()
+    driver.start()
+    assert [power(driver.next(until_ns())).flags for _ in lines] == ["", "range_changed", ""]
+
+
 @pytest.mark.parametrize(
     ("at", "answer"), [(0, "220 mail.example ESMTP"), (1, IDENTITY.replace("=power", "=temperature"))]
 )

@@ -73,6 +73,7 @@ class Ptdaemon:
         self.identity: dict[str, Any] = {}
         self.map = ClockMap(resolution_ns=1e6)
         self.half_width = HalfWidth()
+        self._at: list[float] = []
         self._count = self._read = 0
         self._counted_ns = 0
         self._counts = True
@@ -107,6 +108,7 @@ class Ptdaemon:
             if wanted is not None:
                 self._set_range(which, wanted)
         self.identity = said | {"confirmed": dict(zip(("a_auto", "a", "v_auto", "v"), self._ranges(), strict=True))}
+        self._at = []
 
     def _set_range(self, which: str, wanted: float | Literal["find"]) -> None:
         command = f"SR,{which},{'Auto' if wanted == 'find' else f'{wanted:g}'}"
@@ -150,7 +152,7 @@ class Ptdaemon:
         self._count = self._read = 0
         self._counted_ns = self._edge_ns = clock.now_ns()
         self._before, self._counts = None, True
-        self.half_width = HalfWidth(fixed="find" not in (self.config.voltage_range, self.config.current_range))
+        self.half_width = HalfWidth(fixed=not self._ranging)
         self.sum_j = self.sum_s = 0.0
 
     def next(self, deadline_ns: int) -> list[Reading]:
@@ -168,7 +170,17 @@ class Ptdaemon:
         self._compare(since_ns, samples[-1], received_ns)
         if self.config.u_rel is None:
             self.half_width.told(self._ask("Uncertainty"), samples)
-        return [reading for sample in samples for reading in self._readings(sample)]
+        moved = self._ranging and self._moved()
+        return [reading for sample in samples for reading in self._readings(sample, moved)]
+
+    @property
+    def _ranging(self) -> bool:
+        return "find" in (self.config.voltage_range, self.config.current_range)
+
+    def _moved(self) -> bool:
+        """Whether a range is another than after the sample before."""
+        before, self._at = self._at, self._ranges()
+        return bool(before) and before != self._at
 
     def _await_sample(self, deadline_ns: int) -> bool:
         """Ask for the count until it is more than was read; between which two asks that was is kept."""
@@ -231,7 +243,7 @@ class Ptdaemon:
                 self.map, self._before = ClockMap(resolution_ns=1e6), None
         self.map.add(probe)
 
-    def _readings(self, sample: Sample) -> list[Reading]:
+    def _readings(self, sample: Sample, moved: bool = False) -> list[Reading]:
         config = self.config
         stamped_ns, u_ns = self.map.host_ns(sample.stamp_ns)
         end_ns = stamped_ns - int(config.lag * 0.5e9)
@@ -247,7 +259,7 @@ class Ptdaemon:
             u = math.nan
             if quantity == "power" and not invalid:
                 u = self.half_width.u(value) if config.u_rel is None else config.u_rel * abs(value)
-            flags = frozenset({"sentinel", "invalid"} if invalid else ())
+            flags = frozenset(({"sentinel", "invalid"} if invalid else set()) | ({"range_changed"} if moved else set()))
             found.append(
                 Reading(quantity, quantity, unit, start_ns, end_ns, u_time_ns, math.nan if invalid else value, u, flags)
             )
