@@ -45,6 +45,7 @@ class ManagedConfig(MeterConfig):
     )
     p_max_w: float = Field(default=50_000.0, gt=0, description="The most watts a counter can see.")
     timeout: Seconds = Field(default=2.0, description="How long an answer may take.")
+    boundary: base.Boundary = Field(default="ac_wall", description="Where its watts are measured.")
     role: base.Role = Field(default="system", description="What it feeds.")
     drive: str | None = Field(default=None, description="The drive it feeds, for the role drive.")
 
@@ -71,7 +72,6 @@ def register(
     quantity: str,
     unit: str,
     step: float,
-    boundary: base.Boundary = "ac_wall",
     *,
     modulus: float | None = None,
     inside: tuple[str, ...] = (),
@@ -83,7 +83,7 @@ def register(
     counts, power = modulus is not None, quantity in ("power", "energy")
     known = power and config.accuracy_pct is not None
     channel = Channel(
-        name, quantity, unit, boundary, "counter" if counts else "window_mean", modulus=modulus,
+        name, quantity, unit, config.boundary, "counter" if counts else "window_mean", modulus=modulus,
         u_rel=(config.accuracy_pct or 0.0) / 100 / math.sqrt(3) if known else None,
         u_abs=step / math.sqrt(12) if known else None,
         latency_s=config.update / 2 if config.latency is None else config.latency,

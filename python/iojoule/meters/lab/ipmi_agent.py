@@ -14,12 +14,25 @@ from pyghmi.ipmi.bmc import Bmc
 from iojoule.meters.lab.relay import NONE, Laboratory
 
 USER, PASSWORD = "reader", "made-password"
+#: RMCP+ (IPMI 2.0, §13.17, §13.24): the type of session, and that of the message after it.
+OPEN_REQUEST, OPEN_RESPONSE = b"\x06\x10", 0x11
+HMAC_SHA1, NO_CIPHER_MATCH = 1, 0x11
 
 
 class MadeBmc(Bmc):  # type: ignore[misc]
     """Hands each request on as ``raw NETFN COMMAND DATA`` in hex; the answer begins with the completion code."""
 
     laboratory: Laboratory
+
+    def sessionless_data(self, data: bytes, sockaddr: Any) -> None:
+        """The library knows one cipher suite and takes whatever is proposed for it: another is refused here, as a BMC
+        would, and its client proposes the next."""
+        if len(data) > 28 and data[4:6] == OPEN_REQUEST and data[28] != HMAC_SHA1:
+            refusal = bytes([data[16], NO_CIPHER_MATCH, 0, 0]) + bytes(data[20:24])
+            head = bytes([*data[:4], 6, OPEN_RESPONSE]) + bytes(8) + len(refusal).to_bytes(2, "little")
+            self.serversocket.sendto(head + refusal, sockaddr)
+            return
+        super().sessionless_data(data, sockaddr)
 
     def handle_raw_request(self, request: dict[str, Any], session: Any) -> None:
         data = bytes(request["data"]).hex()

@@ -126,7 +126,7 @@ class PduFront(Sensor):
 
     def _trees(self) -> set[str]:
         """The branches the agent hands on: as far as all objects of a maker have in common."""
-        return {".".join(oid.split(".")[:9]) for oid in self._objects}
+        return {".".join(oid.split(".")[:8]) for oid in (*self._objects, *self._digits)}
 
 
 def _key(oid: str) -> tuple[int, ...]:
