@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 DRIVERS = {
     "constant": "iojoule.meters.constant:Constant",
     "hwmon": "iojoule.meters.hwmon:Hwmon",
+    "ipmi": "iojoule.meters.ipmi:Ipmi",
     "keithley_2700": "iojoule.meters.keithley_2700:Keithley2700",
     "keysight_34970a": "iojoule.meters.keysight_34970a:Keysight34970a",
     "log_file": "iojoule.meters.log_file:LogFile",
@@ -26,6 +27,7 @@ DRIVERS = {
     "remote": "iojoule.meters.remote:Remote",
     "scpi": "iojoule.meters.scpi:Scpi",
     "sigrok": "iojoule.meters.sigrok:Sigrok",
+    "snmp_pdu": "iojoule.meters.snmp_pdu:SnmpPdu",
     "utilisation": "iojoule.meters.utilisation:Utilisation",
     "yokogawa_wt210": "iojoule.meters.yokogawa_wt210:YokogawaWt210",
     "yokogawa_wt310": "iojoule.meters.yokogawa_wt310:YokogawaWt310",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 FRONTS = {
     "hwmon": "iojoule.meters.lab.hwmon:HwmonFront",
+    "ipmi": "iojoule.meters.lab.ipmi:IpmiFront",
     "keithley_2700": "iojoule.meters.lab.keithley_2700:Keithley2700Front",
     "keysight_34970a": "iojoule.meters.lab.keysight_34970a:Keysight34970aFront",
     "powercap": "iojoule.meters.lab.powercap:PowercapFront",
@@ -23,6 +24,9 @@ FRONTS = {
     "scpi": "iojoule.meters.lab.scpi_supply:ScpiFront",
     "scpi_dmm": "iojoule.meters.lab.scpi_dmm:ScpiDmmFront",
     "sigrok": "iojoule.meters.lab.sigrok:SigrokFront",
+    "snmp_pdu": "iojoule.meters.lab.snmp_pdu:RaritanFront",
+    "snmp_pdu_apc": "iojoule.meters.lab.snmp_pdu:ApcFront",
+    "snmp_pdu_eaton": "iojoule.meters.lab.snmp_pdu:EatonFront",
     "yokogawa_wt210": "iojoule.meters.lab.yokogawa_wt210:Wt210Front",
     "yokogawa_wt210_serial": "iojoule.meters.lab.yokogawa_wt210:Wt210SerialFront",
     "yokogawa_wt310": "iojoule.meters.lab.yokogawa_wt310:Wt310Front",
