@@ -251,6 +251,25 @@ def test_a_server_that_does_not_know_the_token_is_not_believed(tmp_path: Path) -
         driver.configure()
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"rows": [[42, "power"]], "epoch": "e1", "clock": "b1"},
+        {"rows": [row(42, 100.0)]},
+        {"rows": 7, "epoch": "e1", "clock": "b1"},
+        {"rows": [row(42, 100.0, flags="splendid")], "epoch": "e1", "clock": "b1"},
+        {"lost": "many", "why": ""},
+        {"describe": 1},
+        {"time": 99},
+    ],
+)
+def test_documents_that_are_half_right_are_never_readings(said: Document) -> None:
+    driver, _ = started(said)
+    with pytest.raises(Reconnect):
+        following(driver)
+    assert driver.received == 0 and driver.position == ("e1", 41)
+
+
 def test_silence_breaks_the_line() -> None:
     driver, _ = started()
     with pytest.raises(Reconnect, match="silent for 10 s"):

@@ -116,7 +116,11 @@ class Remote:
         welcome = self._answer("hello")
         if secret and not protocol.proves(welcome.get("proof"), secret, "server", theirs, ours):
             raise Fatal(f"{config.address} does not know the token")
-        self._choose(welcome["meters"])
+        try:
+            self._choose(welcome["meters"])
+            self.describe()
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Reconnect(f"{config.address} describes no meter: {error!r}") from error
         self.connections += 1
 
     def _choose(self, meters: list[dict[str, Any]]) -> None:
@@ -204,6 +208,12 @@ class Remote:
 
     def _take(self, said: dict[str, Any]) -> None:
         """Something the server said by itself."""
+        try:
+            self._told(said)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Reconnect(f"{self.config.address} says {str(said)[:80]}: {error!r}") from error
+
+    def _told(self, said: dict[str, Any]) -> None:
         if "rows" in said:
             self._rows(said["rows"], str(said["epoch"]), str(said["clock"]))
         elif "lost" in said:
@@ -215,9 +225,10 @@ class Remote:
                 raise Reconnect(f"{self.config.far} of {self.config.address} was set anew")
         elif "event" in said:
             text = f"{self.config.far} of {self.config.address}: {said['text']}"
-            self._trouble = text if said["event"] in ("lost", "fatal") else ""
             if said["event"] == "warning":
                 self._news.append(text)
+            else:
+                self._trouble = "" if said["event"] == "back" else text
         elif "refused" in said:
             raise Fatal(f"{self.config.address}: {said['refused']}")
         elif "beat" not in said:
@@ -238,13 +249,9 @@ class Remote:
         for seq, *row in rows:
             if self.position is not None and epoch == self.position[0] and seq <= self.position[1]:
                 continue  # come twice
-            self.position = (epoch, int(seq))
-            try:
-                reading = wire.reading(row)
-            except (TypeError, ValueError) as error:
-                raise Reconnect(f"the server says {row!r}: {error}") from error
-            if (placed := self._placed(reading, far, clock_id)) is not None:
+            if (placed := self._placed(wire.reading(row), far, clock_id)) is not None:
                 self._pending.append(placed)
+            self.position = (epoch, int(seq))
 
     def _placed(self, reading: Reading, far: ClockMap, clock_id: str) -> Reading | None:
         """The reading in host time; None where the process that died had handed it on."""
