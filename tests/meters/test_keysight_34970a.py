@@ -65,6 +65,9 @@ CONFIGURE: list[Line] = [
 ]
 PROBE: list[Line] = [("SYST:DATE?", "2002,06,02"), ("SYST:TIME?", "18,30,00.000"), ("SYST:DATE?", "2002,06,02")]
 START: list[Line] = [*PROBE, ("INIT", None)]
+#: After the line was lost: how readings are told, and once the memory is read whether all is still as it was set.
+AGAIN: list[Line] = [WHO, *[line for line in CONFIGURE if line[0].startswith("FORM:")]]
+STILL: list[Line] = [line for line in CONFIGURE[4:-1] if line[1] is not None]
 STOP: list[Line] = [("ABOR", None), ("DATA:POIN?", "+0"), ("CALC:AVER:COUN? (@101:104)", ",".join(["+2E+00"] * 4))]
 SCAN = {101: "+5.00120000E+00", 102: "+4.00000000E-02", 103: "+1.20500000E+01", 104: "+5.00000000E-02"}
 
@@ -190,8 +193,7 @@ def test_readings_heard_before_the_line_broke_are_kept() -> None:
     fifty = ",".join(scan(SCAN, f"{second:02d}") for second in range(10))
     driver, link = through(
         CONFIGURE, START, [("DATA:POIN?", "+44"), ("DATA:REM? 40", fifty), ("DATA:REM? 4", "+5.00E")],
-        [WHO, *heard(scan(SCAN, "11")), ("STAT:OPER:COND?", "+16"), ("ROUT:SCAN:SIZE?", "+4")],
-        [("DATA:POIN?", "+0")],
+        AGAIN, heard(scan(SCAN, "11")), STILL, [("STAT:OPER:COND?", "+16"), ("DATA:POIN?", "+0")],
     )  # fmt: skip
     driver.configure()
     driver.start()
@@ -206,7 +208,7 @@ def test_readings_heard_before_the_line_broke_are_kept() -> None:
 def test_a_scan_that_ended_meanwhile_is_read_out_and_begun_anew() -> None:
     driver, link = through(
         CONFIGURE, START, heard(scan(SCAN)),
-        [WHO, *heard(scan(SCAN, "01")), ("STAT:OPER:COND?", "+0")], CONFIGURE[1:], [("INIT", None)],
+        AGAIN, heard(scan(SCAN, "01")), STILL, [("STAT:OPER:COND?", "+0")], CONFIGURE[1:], [("INIT", None)],
         heard(scan(SCAN, "09")),
     )  # fmt: skip
     driver.configure()
@@ -216,6 +218,23 @@ def test_a_scan_that_ended_meanwhile_is_read_out_and_begun_anew() -> None:
     driver.configure()
     driver.start()
     assert len(driver.next(0)) == 8 and not link.lines
+
+
+def test_a_process_that_died_is_followed_by_one_that_reads_the_memory() -> None:
+    """The dead one had handed on the scan of 18:30:00; the next two were made after it."""
+    at_ns = 50 * 10**9
+    memory = ",".join(scan(SCAN, second) for second in ("00", "01", "02"))
+    probe: list[Line] = [(sent, "18,30,03.000" if sent == "SYST:TIME?" else said) for sent, said in PROBE]
+    driver, link = through(
+        AGAIN, probe, heard(memory, 12), STILL, [("STAT:OPER:COND?", "+16"), ("DATA:POIN?", "+0")]
+    )  # fmt: skip
+    with clock.use(clock.SimClock(at_ns + 3 * 10**9)):
+        driver.resume({point.channel.id: (7, at_ns + 60_000_000 * i) for i, point in enumerate(driver.points.values())})
+        driver.configure()
+        driver.start()
+        found = driver.next(0)
+    assert len(found) == 8 and found[0].start_ns == pytest.approx(at_ns + 10**9, abs=1e6)
+    assert not link.lines and driver.identity["confirmed"]["ROUT:SCAN (@101:104)"] == "+4"
 
 
 def test_a_reading_that_was_heard_is_not_heard_again() -> None:

@@ -196,6 +196,20 @@ def test_what_was_scanned_while_the_line_was_out_is_read_afterwards() -> None:
         assert not any("gap_before" in reading.quality for reading in seen.all)
 
 
+def test_what_was_scanned_while_the_process_was_dead_is_read_by_the_next_one() -> None:
+    front = Keysight34970aFront(Held(WATTS), seed=3)
+    with plugged_in(front), watched(front) as seen:
+        seen.more(2)
+        process = seen.meters._meters[0].process
+        assert process is not None
+        process.kill()
+        seen.lost_and_back()
+        seen.more(4)
+        steady(seen, front)
+        assert all(b.start_ns - a.start_ns < 0.3 * S for a, b in pairwise(seen.power))
+        assert not any("gap_before" in reading.quality for reading in seen.all)
+
+
 def test_answers_that_are_spoilt_are_never_readings() -> None:
     front = Keysight34970aFront(Held(WATTS), seed=3)
     front.faults.only, front.faults.late_s = "DATA:REM?", 1.5

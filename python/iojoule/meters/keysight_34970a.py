@@ -92,6 +92,8 @@ class Keysight34970a:
 
     Config: ClassVar[type[Keysight34970aConfig]] = Keysight34970aConfig
     RANGES: ClassVar[tuple[str, ...]] = ("ranges",)
+    #: The meter scans into its memory while the line is cut: an interruption alone is no gap.
+    keeps: ClassVar[bool] = True
 
     def __init__(self, config: Keysight34970aConfig, raw: RawLog | None = None, link: Link | None = None) -> None:
         self.config, self.raw, self._link = config, raw or NoRawLog(), link
@@ -105,8 +107,15 @@ class Keysight34970a:
         self.scanning = False
         self.delivered = 0
         self._kept: list[Reading] = []
+        #: Of each channel the meter's time of the last reading; of a process that died, the host's time.
         self._last_ns: dict[int, int] = {}
+        self._since_ns: dict[str, int] = {}
         self._heard_ns = 0
+
+    def resume(self, after: Mapping[str, tuple[int, int]]) -> None:
+        """Go on for a process that died: ``after`` is channel → (number, end in host time) of what it handed on."""
+        self.scanning = True
+        self._since_ns = {channel: int(end_ns) for channel, (_, end_ns) in after.items()}
 
     @classmethod
     def ranged(cls, config: Keysight34970aConfig, peaks: Mapping[str, float]) -> Keysight34970aConfig:
@@ -122,16 +131,20 @@ class Keysight34970a:
         config = self.config
         self.meter = meter = Dialogue(self._link or scanner.connect(config, self.raw))
         identity = scanner.who(meter, ("HEWLETT", "AGILENT", "KEYSIGHT"), ("34970A", "34972A"), config.resource)
-        if self.scanning and identity["serial"] == self.identity.get("serial"):
+        table = settings(config)
+        confirmed = None
+        if self.scanning and identity["serial"] == self.identity.get("serial", identity["serial"]):
             # What the meter converted while nobody listened is still in its memory; CONF and INIT would erase it.
+            scanner.carry_out(meter, [setting for setting in table if setting.say.startswith("FORM:")])
             self._fetch()
-            if meter.register("STAT:OPER:COND?") & SCANNING and meter.register("ROUT:SCAN:SIZE?") == len(self.points):
-                return
-        self.scanning = False
-        for command in ("ABOR", "*RST", "*CLS"):
-            meter.say(command)
-        confirmed = scanner.carry_out(meter, settings(config))
-        scanner.check_errors(meter)
+            confirmed = scanner.still_set(meter, table)
+            self.scanning = bool(meter.register("STAT:OPER:COND?") & SCANNING)
+        if not confirmed or not self.scanning:
+            self.scanning = False
+            for command in ("ABOR", "*RST", "*CLS"):
+                meter.say(command)
+            confirmed = scanner.carry_out(meter, table)
+            scanner.check_errors(meter)
         self.identity = identity | {"confirmed": confirmed}
 
     def describe(self) -> Description:
@@ -160,6 +173,8 @@ class Keysight34970a:
 
     def _fetch(self) -> None:
         """Take the readings out of the memory, a few at a time. What was taken is kept even when the line breaks."""
+        if not self.clock.probes:
+            self.sync()
         waiting = self._dialogue.register("DATA:POIN?")
         while waiting > 0:
             some = _taken(self._dialogue.ask(f"DATA:REM? {min(waiting, MOST_AT_ONCE)}"))
@@ -172,12 +187,15 @@ class Keysight34970a:
     def _keep(self, address: int, at_ns: int, volts: float) -> None:
         if address not in self.points:
             raise Reconnect(f"a reading of channel {address}, which is not scanned")
-        if at_ns > self._last_ns.get(address, at_ns - 1):  # else heard before
+        host_ns, u_ns = self.clock.host_ns(at_ns)
+        point = self.points[address]
+        since_ns = self._since_ns.get(point.channel.id, host_ns - 10**18)
+        heard = at_ns <= self._last_ns.get(address, at_ns - 1) or host_ns - since_ns < self.config.interval * 0.5e9
+        if not heard:
             self._last_ns[address] = at_ns
-            host_ns, u_ns = self.clock.host_ns(at_ns)
             # The stamp is of some moment of the conversion (unverified: of which).
             u_ns = math.ceil(math.hypot(u_ns, self.config.conversion_s * 1e9 / math.sqrt(12)))
-            self._kept.append(scanner.reading(self.points[address], self.ranges, volts, host_ns, u_ns))
+            self._kept.append(scanner.reading(point, self.ranges, volts, host_ns, u_ns))
             self.delivered += 1
 
     def sync(self) -> ClockProbe | None:

@@ -249,6 +249,13 @@ def carry_out(meter: Dialogue, table: Iterable[Setting]) -> dict[str, str]:
     return confirmed
 
 
+def still_set(meter: Dialogue, table: Iterable[Setting]) -> dict[str, str] | None:
+    """What the meter confirms without being told anything; None where something is no longer as it was set."""
+    answers = {setting.say: (meter.ask(setting.ask), setting.want) for setting in table if setting.ask}
+    fits = all(_same(*pair) for pair in answers.values())
+    return {say: answer for say, (answer, _) in answers.items()} if fits else None
+
+
 def _same(answer: str, want: str) -> bool:
     return [plain(word) for word in answer.split(",")] == [plain(word) for word in want.split(",")]
 
