@@ -158,9 +158,24 @@ def _print_scenario(scenario: Scenario, budget: bool, everything: bool) -> None:
         print(f"\n{scenario.title} on {group.target}, {repeats}")
         for estimate in _chosen(group.estimates, everything):
             print(f"  {_named(estimate):34} {quoted(estimate):>28} {_boundary(estimate)}".rstrip())
-            if budget and estimate.name == "energy":
-                for source, u in sorted(estimate.budget.items(), key=lambda item: -item[1]):
-                    print(f"      {source:30} {u:>28.4g} {estimate.unit} (k=1)")
+            if budget and estimate.name == "energy" and isinstance(estimate, Estimate) and estimate.mean is not None:
+                _print_budget(estimate)
+
+
+def _print_budget(estimate: Estimate) -> None:
+    """Where ± comes from: standard uncertainties by source with their share of the variance, rule and coverage."""
+    from iojoule.metrics.uncertainty import variance_shares
+    from iojoule.report.words import SOURCES
+
+    shares = variance_shares(estimate.budget)
+    for source, u in sorted(estimate.budget.items(), key=lambda item: -item[1]):
+        print(f"      {SOURCES.get(source, source):38} {u:>20.4g} {estimate.unit} {shares[source]:>6.0%}")
+    if estimate.budget_expanded is not None:
+        print(f"      {'U of the instruments (k = 2)':38} {estimate.budget_expanded:>20.4g} {estimate.unit}")
+    if estimate.ci95 is not None:
+        print(f"      {'95 % interval of the repeats':38} {estimate.ci95:>20.4g} {estimate.unit}")
+    if estimate.note:
+        print(f"      {estimate.note}")
 
 
 def _chosen(estimates: Sequence[Figure], everything: bool) -> Iterable[Figure]:

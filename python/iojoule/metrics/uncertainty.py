@@ -35,6 +35,14 @@ def combine(budget: Mapping[str, float]) -> float:
     return math.hypot(systematic, *(u for source, u in budget.items() if source not in SYSTEMATIC))
 
 
+def variance_shares(budget: Mapping[str, float]) -> dict[str, float]:
+    """Each source's share of the variance; that of the instrument's terms, which add linearly, in proportion."""
+    systematic = sum(budget.get(source, 0.0) for source in SYSTEMATIC)
+    whole = combine(budget) ** 2
+    parts = {source: u * systematic if source in SYSTEMATIC else u * u for source, u in budget.items()}
+    return {source: part / whole if whole else 0.0 for source, part in parts.items()}
+
+
 def lag1_correlation(values: Floats) -> float:
     """Correlation of each value with the next; 0 where there are under three values or no spread."""
     centred = values - values.mean() if len(values) else values

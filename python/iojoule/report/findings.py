@@ -16,6 +16,7 @@ from .words import COMPARED, boundary_text
 
 ORDER = {"fail": 0, "warning": 1, "result": 2, "ok": 3, "note": 4}
 LIMIT_PER_TEXT = 4
+MOST_DOUBTS = 8
 SAID = {
     ("iops", ""): "IOPS",
     ("iops_per_w", "system"): "IOPS/W",
@@ -178,6 +179,11 @@ def _power(runs: Sequence[RunResult]) -> list[Finding]:
                 taken = f"the shunt of {rail} took up to {plain(metric.value, 2)} % of its rail's voltage"
                 text = f"{one.run.name}: {taken}, more than the {BURDEN_LIMIT_PCT:g} % that ATX allows."
                 found.append(Finding("warning", text))
+    doubts = [Finding(doubt.level, f"{one.run.name}: {doubt.text}.") for one in runs for doubt in one.doubts]
+    found += sorted(doubts, key=lambda doubt: ORDER[doubt.level])[:MOST_DOUBTS]
+    if len(doubts) > MOST_DOUBTS:
+        more = f"{len(doubts) - MOST_DOUBTS} more doubts about readings of single runs: iojoule check tells them."
+        found.append(Finding("warning", more))
     if any("states no accuracy" in metric.note for metric in systems if metric.value is not None):
         text = "A meter states no accuracy: ± of its power holds scatter, alignment and gaps only."
         found.append(Finding("note", text))

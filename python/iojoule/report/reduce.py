@@ -24,7 +24,8 @@ from iojoule.metrics.repeats import campaign_metrics, compare
 from iojoule.metrics.summary import channel_series, requests_unlogged, run_metrics
 
 from .data import CampaignData, RunData
-from .verdicts import verdicts
+from .reading_flags import flagged
+from .verdicts import phase_length, verdicts
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,6 +49,8 @@ class RunResult:
     cdfs: Mapping[tuple[str, str], Cdf]
     spans: Sequence[tuple[str, float, float]]
     verdicts: Sequence[Verdict] = ()
+    doubts: Sequence[Finding] = ()
+    """What speaks against its readings: their flags, a phase too short for its meters."""
 
     def metric(self, name: str, scope: str = "") -> Metric | None:
         """The first metric of that name and scope; measured boundaries come before modelled ones."""
@@ -136,11 +139,11 @@ def reduce_run(run: RunData, interval_s: float) -> RunResult:
         if ended in measured.column_names
     }
     said = findings_of(run, measured, metrics)
-    judged = verdicts(run, metrics)
+    judged, doubts = verdicts(run, metrics), [*flagged(run), *phase_length(run, metrics)]
     main = run.phase("measure")
     shown = [span for span in run.phases if span.name in SHOWN]
     if main is None or main.seconds <= 0:
-        return RunResult(run, metrics, said, np.empty(0), None, (), (), cdfs, (), judged)
+        return RunResult(run, metrics, said, np.empty(0), None, (), (), cdfs, (), judged, doubts)
     # The grid starts a whole number of intervals before the measure phase, so that repeats share their edges.
     before = (main.start_ns - min(span.start_ns for span in shown)) / 1e9
     step_ns = round(interval_s * 1e9)
@@ -161,7 +164,7 @@ def reduce_run(run: RunData, interval_s: float) -> RunResult:
     relative = [(s.name, (s.start_ns - main.start_ns) / 1e9, (s.end_ns - main.start_ns) / 1e9) for s in shown]
     # A mean stands in the middle of its interval.
     t_s = rates.t_s + (whole.start_ns - main.start_ns) / 1e9 + interval_s / 2
-    return RunResult(run, metrics, said, t_s, rates, summed, list(courses.values()), cdfs, relative, judged)
+    return RunResult(run, metrics, said, t_s, rates, summed, list(courses.values()), cdfs, relative, judged, doubts)
 
 
 def reduce_campaign(campaign: CampaignData, interval_s: float | None = None) -> tuple[list[Scenario], float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from iojoule.metrics.metric import COVERAGE_FACTOR, MODELLED, Estimate
 from iojoule.metrics.profiles import Verdict
-from iojoule.metrics.uncertainty import SYSTEMATIC
+from iojoule.metrics.uncertainty import variance_shares
 
 from .data import CampaignData, plain
 from .numbers import fixed, percent, quoted, unit_text, with_uncertainty
@@ -177,13 +177,10 @@ def budget_table(scenario: Scenario) -> Table | None:
     for source in sources:
         cells = []
         for _, e in chosen:
-            u = e.budget.get(source, 0.0)
-            # The instrument's own terms add linearly; the share of their sum is split in proportion.
-            systematic = sum(e.budget.get(name, 0.0) for name in SYSTEMATIC)
-            whole = systematic**2 + sum(part**2 for name, part in e.budget.items() if name not in SYSTEMATIC)
-            part = u * systematic if source in SYSTEMATIC else u * u
-            cells.append(f"{number(u, 3)} J ({100 * part / whole:.0f} %)" if whole else "0")
+            share = variance_shares(e.budget).get(source, 0.0)
+            cells.append(f"{number(e.budget.get(source, 0.0), 3)} J ({100 * share:.0f} %)" if e.budget else "0")
         rows.append(Row([SOURCES.get(source, source), *cells]))
+    rows.append(Row(["rule and coverage", *(e.note for _, e in chosen)]))
     rows.append(
         Row(["U of the instruments (k = 2)", *(quoted_u(e.budget_expanded, e.unit) for _, e in chosen)], "section-like")
     )
