@@ -20,6 +20,17 @@ SECTIONS: list[dict[str, object]] = [
     {"kind": "hwmon"},
     {"kind": "utilisation", "idle_w": 30, "u_rel": 0.2},
     WT310,
+    WT310 | {"kind": "yokogawa_wt210", "voltage_range": "find", "current_range": "find"},
+    {
+        "kind": "scpi",
+        "resource": "TCPIP0::192.0.2.7::5025::SOCKET",
+        "identity": "ACME",
+        "setup": [["*RST"], ["OUTP ON", "OUTP?", "1"]],
+        "read": "MEAS:POW?",
+        "update": "100ms",
+        "channels": [{"id": "power", "boundary": "dc_rail", "accuracy": [0.1, 0.1, 60]}],
+    },
+    {"kind": "sigrok", "device": "demo", "channels": [{"id": "a0", "shows": "A0", "boundary": "modelled"}]},
 ]
 
 

@@ -56,6 +56,8 @@ SETTINGS: list[Line] = [
     (":CONF:CURR:RANG?", "100.0E-03"),
     (":CONF:AVER:STAT OFF", None),
     (":CONF:AVER:STAT?", "0"),
+    (":CONF:MHOL OFF", None),
+    (":CONF:MHOL?", "0"),
 ]
 EVENTS: list[Line] = [(":STAT:FILT1 FALL", None), *((f":STAT:FILT{bit} NEVER", None) for bit in range(2, 16))]
 REST = [*FREE, *SETTINGS, *items("V", "A", "W"), *EVENTS, *NO_ERROR]
@@ -123,6 +125,16 @@ def test_a_meter_that_cannot_be_cleared_is_tried_again_later() -> None:
     error: list[Line] = [(":STAT:ERR?", '-440,"Query UNTERMINATED"')]
     driver, _ = through(CLEAR, error, CLEAR, error)
     with pytest.raises(Reconnect, match="UNTERMINATED"):
+        driver.configure()
+
+
+def test_a_meter_that_says_nothing_may_be_in_its_other_mode() -> None:
+    class Deaf(Transcript):
+        def query(self, command: str, timeout_s: float | None = None) -> str:
+            raise Reconnect(f"{command}: no whole answer within 2 s")
+
+    driver = YokogawaWt210(parse_meter(SECTION), None, Deaf(CLEAR))  # type: ignore[arg-type]
+    with pytest.raises(Reconnect, match=r"488\.2 mode"):
         driver.configure()
 
 

@@ -60,8 +60,7 @@ class YokogawaConfig(MeterConfig):
     @model_validator(mode="after")
     def _rate_exists(self) -> Self:
         if self.interval not in self.RATES_S:
-            known = ", ".join(f"{rate:g} s" for rate in self.RATES_S)
-            raise ValueError(f"interval {self.interval:g} s: the meter knows {known}")
+            raise ValueError(f"interval {self.interval:g} s: the meter knows {', '.join(self.RATES_S.values())}")
         return self
 
     @property

@@ -67,6 +67,7 @@ class YokogawaWt210(Yokogawa):
             *range_settings(":CONF:VOLT", config.voltage_range, "V", _decimal),
             *range_settings(":CONF:CURR", config.current_range, "A", _decimal),
             (":CONF:AVER:STAT", "OFF"),
+            (":CONF:MHOL", "OFF"),
             *((f":MEAS:ITEM:{word}", "ON" if word in on else "OFF") for word in ORDER),
         ]
 
@@ -88,7 +89,11 @@ class YokogawaWt210(Yokogawa):
         for _ in range(2):
             for command in CLEAR:
                 meter.say(command)
-            if not (error := self.error()):
+            try:
+                error = self.error()
+            except Reconnect as silence:
+                raise Reconnect(f"{silence} (is the meter in its 488.2 mode?)") from silence
+            if not error:
                 return
         raise Reconnect(f"the meter cannot be cleared: {error}")
 

@@ -1,7 +1,7 @@
 """What the made Yokogawa meters have in common: updates, ranges that are fixed or move, overload, the integrator.
 
 Behaviour: a range is left upwards above 130 % of it or when a peak is clipped, downwards below 30 %; up to 140 % is
-shown; the window after a change has no data; ranges are refused while the meter integrates.
+shown; the window after a change has no data; settings are refused until a started integrator is reset.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class WtFront:
         self._looked = self._moved = -10
         self._since_ns: int | None = None
         self._joules = 0.0
+        self._integrator = "RES"
         self.make = replace(self.MAKE, phase_s=seed * 0.0137)
         self._measure_anew()
 
@@ -124,7 +125,7 @@ class WtFront:
     # What they all do.
 
     def _set(self, head: str, value: str) -> None:
-        if self._since_ns is not None and not head.startswith((":NUM:", ":MEAS:ITEM", ":SAMP:HOLD")):
+        if self._integrator != "RES" and not head.startswith((":NUM:", ":MEAS:ITEM", ":SAMP:HOLD")):
             self.errors.append(WHILE_INTEGRATING)
             return
         ranges = {f"{self.HEADS['V']}:RANG": VOLTS, f"{self.HEADS['A']}:RANG": AMPERES}
@@ -198,14 +199,14 @@ class WtFront:
 
     def _integrate(self, head: str, now_ns: int) -> str | None:
         if head == ":INTEG:STAT?":
-            return "STAR" if self._since_ns is not None else "STOP" if self._joules else "RES"
+            return self._integrator
         if head == ":INTEG:STAR":
-            self._since_ns = now_ns
+            self._since_ns, self._integrator = now_ns, "STAR"
         elif head == ":INTEG:STOP" and self._since_ns is not None:
             self._joules += self.instrument.counted(self._since_ns, now_ns)
-            self._since_ns = None
+            self._since_ns, self._integrator = None, "STOP"
         elif head == ":INTEG:RES":
-            self._joules = 0.0
+            self._joules, self._integrator = 0.0, "RES"
         elif head not in (":INTEG:MODE", ":INTEG:TIM"):
             self.errors.append(UNKNOWN)
         return None

@@ -29,7 +29,7 @@ class Wt210Front(WtFront):
     RATE, CFAC, VALUES = ":SAMP:RATE", ":CONF:CFAC", ":MEAS:VAL?"
     DEFAULTS: ClassVar[Mapping[str, str]] = {
         ":SAMP:RATE": "0.25", ":SAMP:HOLD": "OFF", ":CONF:MODE": "RMS", ":CONF:CFAC": "3",
-        ":CONF:LFILT": "OFF", ":CONF:FILT": "OFF", ":CONF:AVER:STAT": "OFF",
+        ":CONF:LFILT": "OFF", ":CONF:FILT": "OFF", ":CONF:AVER:STAT": "OFF", ":CONF:MHOL": "OFF",
         ":CONF:VOLT:AUTO": "OFF", ":CONF:VOLT:RANG": "300V", ":CONF:CURR:AUTO": "OFF", ":CONF:CURR:RANG": "0.5A",
         **{f":MEAS:ITEM:{word}": "OFF" for word in ORDER},
     }  # fmt: skip
