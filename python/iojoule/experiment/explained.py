@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,6 +47,9 @@ def _default(field: Any) -> Any:
 def _type(annotation: Any) -> str:
     text = getattr(annotation, "__name__", None) if isinstance(annotation, type) else str(annotation)
     names = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}
-    text = str(text).replace("typing.", "").replace("pathlib._local.", "").replace("pathlib.", "")
+    text = (
+        str(text).replace("typing.", "").replace("pathlib._local.", "").replace("pathlib.", "").replace("datetime.", "")
+    )
+    text = re.sub(r"iojoule\.[\w.]+\.\w+", "table", text)
     text = text.replace("Literal[", "one of [").replace(" | None", "")
     return names.get(text, text)
