@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from transcript import Line, Transcript, changed
 
-from iojoule.meters import parse_meter
+from iojoule.meters import clock, parse_meter
 from iojoule.meters.base import Fatal, Reading, Reconnect
+from iojoule.meters.lab.load import Load, State
+from iojoule.meters.lab.yokogawa_wt210 import Wt210Front, Wt210SerialFront
 from iojoule.meters.yokogawa_wt210 import ORDER, YokogawaWt210
 
 SECTION = {
@@ -193,15 +195,13 @@ def test_items_come_in_the_order_of_the_meter_not_of_the_commands() -> None:
     assert [each for each in ORDER if each in ("WH", "W", "A", "V", "APK")] == ["V", "A", "W", "WH", "APK"]
 
 
-def test_the_window_ends_when_the_update_was_finished_not_when_the_slow_line_had_said_it() -> None:
-    """31 bytes more than those of the register take 32 ms at 9600 baud."""
-    from iojoule.meters import clock
-    from iojoule.meters.lab.load import Load, State
-    from iojoule.meters.lab.yokogawa_wt210 import Wt210SerialFront
-
+@pytest.mark.parametrize("resource", ["ASRL/dev/ttyUSB0::INSTR", "TCPIP0::192.0.2.7::4001::SOCKET"])
+def test_the_window_ends_when_the_update_was_finished_not_when_the_slow_line_had_said_it(resource: str) -> None:
+    """31 bytes more than those of the register take 32 ms at 9600 baud, also behind a gateway from the network."""
     with clock.use(clock.SimClock()):
         front = Wt210SerialFront(Load([State(18.0, 1.0)], 0))
-        driver = YokogawaWt210(parse_meter(front.section()), None, front.link())  # type: ignore[arg-type]
+        config = parse_meter(front.section() | {"resource": resource})
+        driver = YokogawaWt210(config, None, front.link())  # type: ignore[arg-type]
         driver.configure()
         driver.start()
         driver.next(0)  # the first may have ended while it was asked for
@@ -212,11 +212,16 @@ def test_the_window_ends_when_the_update_was_finished_not_when_the_slow_line_had
             assert power.u_time_ns < 1_000_000 and clock.now_ns() - power.end_ns > 30_000_000
 
 
-def test_an_update_that_ended_while_the_meter_was_asked_has_an_edge_as_unsure_as_the_question_was_long() -> None:
-    from iojoule.meters import clock
-    from iojoule.meters.lab.load import Load, State
-    from iojoule.meters.lab.yokogawa_wt210 import Wt210SerialFront
+def test_a_line_that_is_faster_than_its_speed_says_has_no_bytes_taken_off() -> None:
+    with clock.use(clock.SimClock()):
+        front = Wt210Front(Load([State(18.0, 1.0)], 0))
+        driver = YokogawaWt210(parse_meter(front.section()), None, front.link())  # type: ignore[arg-type]
+        driver.configure()
+        power = [driver.next(0)[2] for _ in range(3)][-1]
+        assert 0 < clock.now_ns() - power.end_ns < 2_000_000
 
+
+def test_an_update_that_ended_while_the_meter_was_asked_has_an_edge_as_unsure_as_the_question_was_long() -> None:
     unsure = 0
     for pause_ms in range(0, 250, 5):
         with clock.use(clock.SimClock()):

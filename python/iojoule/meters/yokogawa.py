@@ -1,4 +1,4 @@
-"""What Yokogawa's WT200 and WT300 series of power meters have in common, and how ranges are chosen for them.
+"""What Yokogawa's WT200 and WT300 series of power meters have in common.
 
 Each value is the mean over one update interval, whose end the meter tells: bit 0 of the extended event register, of
 which ``:COMM:WAIT 1`` awaits the fall. How a series says it stands in its own file.
@@ -8,92 +8,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
-
-from pydantic import Field, model_validator
+from typing import Any, ClassVar
 
 from iojoule.meters import base, clock
-from iojoule.meters.base import Accuracy, Bare, Channel, Description, Fatal, NoRawLog, RawLog, Reading, Reconnect, read
-from iojoule.meters.config import MeterConfig
-from iojoule.meters.dialogue import Dialogue, amount, plain
+from iojoule.meters.base import Bare, Channel, Description, Fatal, NoRawLog, RawLog, Reading, Reconnect, read
+from iojoule.meters.dialogue import Dialogue, plain
 from iojoule.meters.visa import Link, VisaLink
-from iojoule.quantities import Seconds
+from iojoule.meters.yokogawa_config import AMPERES, VOLTS, YokogawaConfig, fixed_range
 
-#: Ranges at crest factor 3; at 6 they are half of these.
-VOLTS = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
-AMPERES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 #: Bits of the condition register that speak against the window just ended.
 CONDITIONS = {1 << 6: "overload", 1 << 7: "peak_over", 1 << 8: "peak_over"}
 #: At and beyond this a value is no number: 9.9E+37 is over range, 9.91E+37 no data.
 OVER_RANGE, NO_DATA = 9.9e37, 9.91e37
 #: Share of a range below which its own term dominates the uncertainty.
 UNDER_RANGE = 0.1
-#: A fixed range is at least this much above the peak that was seen.
-HEADROOM = 1.1
-
-Range = Annotated[float, Field(gt=0)] | Literal["find"]
-
-
-class YokogawaConfig(MeterConfig):
-    RATES_S: ClassVar[Mapping[float, str]]
-    #: Of power by mode, % of reading and % of range; None where the data sheet is not known.
-    ACCURACY_PCT: ClassVar[Mapping[str, tuple[float, float] | None]]
-
-    resource: str = Field(description="VISA resource, such as TCPIP0::192.0.2.7::INSTR.")
-    # Fixed above the peak of the load, since a change spoils a window.
-    voltage_range: Range = Field(description="Volts; find looks for it before the run.")
-    current_range: Range = Field(description="Amperes; find looks for it before the run.")
-    mode: Literal["RMS", "VMEAN", "DC"] = Field(default="RMS", description="DC for rails.")
-    crest_factor: Literal[3, 6] = Field(default=3, description="Peaks allowed, in ranges.")
-    accuracy_pct: tuple[float, float] | None = Field(
-        default=None, description="Of power, % of reading and % of range; the data sheet's where it is known."
-    )
-    integrate: bool = Field(default=True, description="Let the meter integrate as well, and compare at the end.")
-    role: base.Role = Field(default="system", description="What it feeds.")
-    drive: str | None = Field(default=None, description="The drive it feeds, for the role drive.")
-    timeout: Seconds = Field(default=2.0, description="How long an answer may take beyond an update.")
-    termination: Literal["\n", "\r\n"] = Field(default="\n", description="Line end; CR LF on RS-232.")
-    baud: int = Field(default=9600, gt=0, description="Speed of a serial line.")
-
-    @model_validator(mode="after")
-    def _rate_exists(self) -> Self:
-        if self.interval not in self.RATES_S:
-            raise ValueError(f"interval {self.interval:g} s: the meter knows {', '.join(self.RATES_S.values())}")
-        return self
-
-    @property
-    def finding(self) -> bool:
-        """Whether the meter is to look for a range itself."""
-        return "find" in (self.voltage_range, self.current_range)
-
-    def accuracy(self, volts: float, amperes: float) -> Accuracy | None:
-        """Of power on these ranges. Crest factor 6 is taken to double both terms."""
-        pct = self.accuracy_pct or self.ACCURACY_PCT[self.mode]
-        times = 2 if self.crest_factor == 6 and not self.accuracy_pct else 1
-        return pct and Accuracy(times * pct[0], times * pct[1], volts * amperes)
-
-
-def range_settings(
-    head: str, value: float | str, unit: str, written: Callable[[float, str], str] = amount
-) -> list[tuple[str, str]]:
-    """Automatic ranging goes off before a fixed range is set, and is never mentioned after it."""
-    if value == "find":
-        return [(f"{head}:AUTO", "ON")]
-    return [(f"{head}:AUTO", "OFF"), (f"{head}:RANG", written(float(value), unit))]
-
-
-def fixed_range(ranges: Sequence[float], crest_factor: int, what: str, peaks: Mapping[str, float]) -> float:
-    """The smallest range above the greatest value of channel ``what``, and above its peaks by the crest factor."""
-    if what not in peaks or not math.isfinite(peaks[what]):
-        raise Fatal(f"no range can be chosen: the ranging pass saw no {what}")
-    need = HEADROOM * max(peaks[what], peaks.get(f"{what}_peak", 0.0) / crest_factor)
-    scale = 0.5 if crest_factor == 6 else 1.0
-    for each in ranges:
-        if each * scale >= need:
-            return each * scale
-    raise Fatal(f"no range is large enough: {what} needs {need:g}, the largest is {ranges[-1] * scale:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +50,7 @@ class Yokogawa(Bare):
 
     poll_s = None  # the meter sets the pace
 
-    def __init__(self, config: Any, raw: RawLog | None = None, link: Link | None = None) -> None:
+    def __init__(self, config: YokogawaConfig, raw: RawLog | None = None, link: Link | None = None) -> None:
         self.config, self.raw, self._link = config, raw or NoRawLog(), link
         self.meter: Dialogue | None = None
         self.identity: dict[str, Any] = {}
@@ -155,10 +85,14 @@ class Yokogawa(Bare):
         """Watt-hours of the stopped integrator."""
         raise NotImplementedError
 
+    def byte_on(self, link: Link) -> float:
+        """Seconds a byte may take on the meter's own line; 0 where it has none that is slow."""
+        return getattr(link, "byte_s", 0.0)
+
     # What they all do.
 
     @classmethod
-    def ranged(cls, config: Any, peaks: Mapping[str, float]) -> Any:
+    def ranged(cls, config: YokogawaConfig, peaks: Mapping[str, float]) -> YokogawaConfig:
         """``config`` with a fixed range wherever it says find; Fatal where none is large enough."""
         keys = (("voltage_range", "voltage", VOLTS), ("current_range", "current", AMPERES))
         found = {
@@ -191,7 +125,7 @@ class Yokogawa(Bare):
         config = self.config
         serial = {"baud_rate": config.baud}
         link = self._link or VisaLink(config.resource, config.timeout, config.termination, self.raw, serial=serial)
-        self.byte_s = getattr(link, "byte_s", 0.0)
+        self.byte_s = self.byte_on(link)
         self.meter = meter = Dialogue(link)
         who = self.greet(meter)
         if self.integrating():
@@ -231,8 +165,8 @@ class Yokogawa(Bare):
         if self.config.integrate and not self.config.finding:
             for command in self.INTEGRATE:
                 self.dialogue.say(command)
-            self._integrator(runs=True)
             self.integrating_since_ns = clock.now_ns()
+            self._integrator(runs=True)
 
     def _integrator(self, runs: bool) -> None:
         clock.sleep(self.SETTLE_S)
@@ -287,7 +221,7 @@ class Yokogawa(Bare):
         # On a serial line most of the way is the bytes themselves, and the answer has more of them than the register.
         byte_ns = self.byte_s * 1e9
         line_ns = int((len(f":STAT:EESR?{register}") + 4) * byte_ns)
-        if line_ns > round_trip_ns:  # a line that is faster than it says: USB, or a terminal without a wire
+        if line_ns > round_trip_ns:  # a line that is faster than it says: USB, a gateway to GPIB
             byte_ns, line_ns = 0.0, 0
         # Beyond that the answer was on its way for between nothing and a round trip after the edge.
         spread_ns = round_trip_ns - line_ns

@@ -13,7 +13,9 @@ from pydantic import Field
 
 from iojoule.meters.base import Fatal, Reconnect
 from iojoule.meters.dialogue import Dialogue
-from iojoule.meters.yokogawa import Item, Yokogawa, YokogawaConfig, range_settings
+from iojoule.meters.visa import Link
+from iojoule.meters.yokogawa import Item, Yokogawa
+from iojoule.meters.yokogawa_config import YokogawaConfig, range_settings
 
 #: The meter names itself by the code of its model.
 MODELS = {"760401": "WT210", "760502": "WT230", "760503": "WT230", "253421": "WT200"}
@@ -96,6 +98,10 @@ class YokogawaWt210(Yokogawa):
             if not error:
                 return
         raise Reconnect(f"the meter cannot be cleared: {error}")
+
+    def byte_on(self, link: Link) -> float:
+        """Behind a gateway from the network there is a serial line as well."""
+        return 0.0 if self.config.resource.upper().startswith("GPIB") else 10 / self.config.baud
 
     def integrating(self) -> bool:
         return bool(self.dialogue.register(":STAT:COND?") & INTEGRATING)

@@ -10,7 +10,8 @@ from typing import ClassVar, Literal
 
 from iojoule.meters.base import Fatal, Reconnect
 from iojoule.meters.dialogue import Dialogue
-from iojoule.meters.yokogawa import Item, Yokogawa, YokogawaConfig, range_settings
+from iojoule.meters.yokogawa import Item, Yokogawa
+from iojoule.meters.yokogawa_config import YokogawaConfig, range_settings
 
 #: What every answer to ``:NUM:NORM:VAL?`` holds, in order. A peak is a channel only while ranges are looked for.
 ITEMS = (
