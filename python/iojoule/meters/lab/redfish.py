@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import ssl
 from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -46,8 +47,8 @@ class RedfishFront(Sensor):
         return LabWeb(self.answer)
 
     @contextlib.contextmanager
-    def served(self, port: int = 0) -> Iterator[str]:
-        with served_on_http(self.answer, self.faults, port) as self._address:
+    def served(self, port: int = 0, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+        with served_on_http(self.answer, self.faults, port, tls) as self._address:
             yield "{}:{}".format(*self._address)
 
     def answer(self, request: Request, now_ns: int) -> tuple[int, Reply]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -67,8 +68,10 @@ class LabWeb:
 
 
 @contextlib.contextmanager
-def served_on_http(answer: Answer, faults: Faults, port: int = 0) -> Iterator[tuple[str, int]]:
-    """Serve on loopback, many connections at a time; host and port."""
+def served_on_http(
+    answer: Answer, faults: Faults, port: int = 0, tls: ssl.SSLContext | None = None
+) -> Iterator[tuple[str, int]]:
+    """Serve on loopback, many connections at a time; host and port. ``tls`` makes it HTTPS."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -103,6 +106,8 @@ def served_on_http(answer: Answer, faults: Faults, port: int = 0) -> Iterator[tu
             pass  # a reader that hung up
 
     server = Server(("127.0.0.1", port), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     connections: list[Any] = []
     server.process_request = _noting(server.process_request, connections)  # type: ignore[method-assign]
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), name="lab-http", daemon=True)
