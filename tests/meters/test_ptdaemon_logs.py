@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import csv
+from datetime import timedelta
 from itertools import groupby, pairwise
 from pathlib import Path
 
 import pytest
 
+from iojoule.meters import log_table
+from iojoule.meters.log_table import read_sheet, stamps_of
+from iojoule.meters.log_text import number
 from iojoule.meters.ptdaemon_log import Sample, disagreement_w, parse, readings, samples, stamp, stamp_ns, written
 from iojoule.metrics.integrate import covered, overlap_weighted
 
@@ -78,15 +81,22 @@ def test_a_gap_is_a_gap_and_unknown_is_no_power() -> None:
     assert power[3].end_ns - power[3].start_ns == 10**9
 
 
-def test_the_lost_samples_of_the_server_of_2014_are_found(reference_data: Path) -> None:
-    """4,342 lines: 588 are -2, 424 are -1, 177 are 0, and they stand in runs. Read as power they cost 27 %."""
-    with (reference_data / "power" / "watt_server_2014" / "Watt_Data_Out.csv").open(newline="") as file:
-        values = [float(row[1]) for row in csv.reader(file) if row]
-    lost = [value for value in values if value <= 1]
-    assert {value: lost.count(value) for value in set(lost)} == {-2.0: 588, -1.0: 424, 0.0: 177}
+def test_a_log_is_imported_as_it_is(reference_data: Path) -> None:
+    """Its lines are pairs and its date is month-day-year: the import of logs knows both, and takes the watts."""
+    folder = reference_data / "power" / "ptdaemon_mlperf" / "2020-12-23_10-24-04_loadgen-testing"
+    page = read_sheet(folder / "spl.txt")
+    assert (len(page.rows), page.other_lines) == (133, 0) and page.unit(page.place("power")) == "W"
+    assert page.rows[0] == ["2020-12-23 10:21:51.496", "23.43", "228.37", "0.20428", "0.5023"]
+    seen = log_table.samples(stamps_of(page, 0, None, timedelta()), [number(row[1]) for row in page.rows])
+    joules = sum(v * (e - s) * 1e-9 for v, s, e in zip(seen.value[1:], seen.start_ns[1:], seen.end_ns[1:], strict=True))
+    assert joules == pytest.approx(5117.038, abs=0.05) and seen.found == {} and seen.notes == []
+
+
+def test_lost_samples_of_the_server_of_2014_stand_in_runs(reference_data: Path) -> None:
+    """-2, -1 and 0 between the load levels: read as power they would cost 27 %."""
+    page = read_sheet(reference_data / "power" / "watt_server_2014" / "Watt_Data_Out.csv")
+    values = [number(row[1]) for row in page.rows]
+    runs = [len(list(group)) for lost, group in groupby(values, key=lambda value: value <= 1) if lost]
+    assert sum(runs) == 588 + 424 + 177 and max(runs) > 10
     good = [value for value in values if value > 1]
-    assert len(good) == 3153 and (min(good), max(good)) == (120.13, 248.25)
-    assert sum(good) / len(good) == pytest.approx(212.49, abs=0.005)
-    runs = [len(list(group)) for bad, group in groupby(values, key=lambda value: value <= 1) if bad]
-    assert max(runs) > 10 and sum(runs) == len(lost)
-    assert 1 - sum(values) / len(values) / 212.49 == pytest.approx(0.27, abs=0.01)
+    assert 1 - (sum(values) / len(values)) / (sum(good) / len(good)) == pytest.approx(0.27, abs=0.01)

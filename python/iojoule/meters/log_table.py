@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
-from iojoule.meters import log_text
+from iojoule.meters import log_text, ptdaemon_log
 from iojoule.meters.log_text import Stamp
 
 Window = Literal["before", "after", "instant"]
@@ -64,6 +64,8 @@ def read_sheet(path: Path, sheet: str | None = None) -> Sheet:
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise ValueError("the log is empty")
+    if (found := ptdaemon_log.table(lines)) is not None:
+        return Sheet(*found, ".", len(lines) - len(found[1]))
     # From its end: at its begin a log may tell of itself.
     how = log_text.dialect(lines[-min(20, max(1, len(lines) // 2)) :])
     return _sheet([log_text.cells(line, how) for line in lines], how.decimal)

@@ -7,7 +7,7 @@ and the code of mlcommons/power-dev. The stamp is month-day-year in local time o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -116,6 +116,18 @@ def readings(of: Iterable[Sample], u_rel: float | None = None) -> list[Reading]:
             )
         before_ns = sample.stamp_ns
     return found
+
+
+def table(lines: Sequence[str]) -> tuple[tuple[str, ...], list[list[str]]] | None:
+    """A log as names and rows of cells, with ISO stamps and nothing where a value is unknown; None where it is none."""
+    if not any(line.startswith("Time,") and ",Watts," in line for line in lines):
+        return None
+    rows = []
+    for sample in samples(lines):
+        shown = (sample.values.get(name, UNKNOWN) for name in QUANTITIES)
+        at = (_EPOCH + timedelta(microseconds=sample.stamp_ns // 1000)).replace(tzinfo=None)
+        rows.append([at.isoformat(" ", "milliseconds"), *("" if one == UNKNOWN else repr(one) for one in shown)])
+    return ("time", "power (W)", "voltage (V)", "current (A)", "power factor"), rows
 
 
 def disagreement_w(sample: Sample) -> float:
