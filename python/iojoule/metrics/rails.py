@@ -66,14 +66,9 @@ class Instants:
     def known(self) -> bool:
         return self.u_rel is not None or self.u_abs is not None
 
-    @property
-    def gain(self) -> Floats:
-        """Part of the uncertainty that follows the value, sign and all."""
-        return np.asarray((self.u_rel or 0.0) * self.value, dtype=np.float64)
-
-    @property
-    def offset(self) -> float:
-        return self.u_abs or 0.0
+    def u(self, value: Floats) -> Floats:
+        """Standard uncertainty of values of this channel."""
+        return np.asarray((self.u_rel or 0.0) * np.abs(value) + (self.u_abs or 0.0), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +113,12 @@ def power(rail: Rail, volts: Instants, shunt: Instants) -> RailPower:
     slope = (load_v - shunt_v if rail.upstream else load_v) / rail.ohm
     terms: dict[str, Floats] = {}
     if volts.known and shunt.known:
-        of_v = amps * ((volts.u_rel or 0.0) * np.abs(v) + volts.offset)
+        of_v = amps * volts.u(v)
         gain_of_shunt = slope * (shunt.u_rel or 0.0) * raw_v
         # Two ranges of one meter err independently. The rail's voltage hardly changes, so all of its error goes with
         # the current, as a gain does; `gain + offset` is the root of the sum of squares of the two channels.
         gain = np.hypot(of_v, gain_of_shunt)
-        both = np.hypot(of_v, np.abs(gain_of_shunt) + np.abs(slope) * shunt.offset)
+        both = np.hypot(of_v, slope * shunt.u(raw_v))
         terms = {
             "gain": np.copysign(gain, watts),
             "offset": both - gain,
