@@ -15,6 +15,7 @@ FRONTS = {
     "ipmi": "iojoule.meters.lab.ipmi:IpmiFront",
     "keithley_2700": "iojoule.meters.lab.keithley_2700:Keithley2700Front",
     "keysight_34970a": "iojoule.meters.lab.keysight_34970a:Keysight34970aFront",
+    "log_file": "iojoule.meters.lab.log_file:LogFileFront",
     "powercap": "iojoule.meters.lab.powercap:PowercapFront",
     "ptdaemon": "iojoule.meters.lab.ptdaemon:PtdaemonFront",
     "redfish": "iojoule.meters.lab.redfish:RedfishFront",
