@@ -147,8 +147,23 @@ def of_windows(start: Floats, end: Floats, watts: Floats, t1: float, u_t: float,
             missed = [edge.unexplained(edge.inside_w, u, u_t) for edge, u in zip(both, u_inner, strict=True)]
             # Idle power is one figure, taken off at both ends.
             u_level = sum(edge.beside.u_w * edge.outer_s for edge in both if edge.beside is not None)
-            found.append(Ruled("envelope", joules, math.hypot(*(edge.u_outer() for edge in both), *missed, u_level)))
-    return sorted(found, key=lambda ruled: ruled.u_ends)
+            u_ends = math.hypot(*(edge.u_outer() for edge in both), *missed, u_level)
+            found.append(Ruled("envelope", joules, u_ends, _jitter(start, end, watts, t1, guard, u_t)))
+    return sorted(found, key=lambda ruled: math.hypot(ruled.u_ends, ruled.u_alignment))
+
+
+def _jitter(start: Floats, end: Floats, watts: Floats, t1: float, guard: float, u_t: float) -> float:
+    """What windows whose stamps scatter one by one cost an envelope, J: half the step across each window times that.
+
+    A shift that all windows share costs nothing; what they do not share shows in the holes and overlaps between them.
+    """
+    near = (start < t1 + guard) & (end > -guard)
+    pause = start[near][1:] - end[near][:-1]
+    if len(pause) < NEXT:
+        return 0.0
+    own = min(u_t, float(pause.std(ddof=1)) / math.sqrt(2))
+    across = np.diff(watts[near])[1:] + np.diff(watts[near])[:-1]
+    return own * float(np.linalg.norm(across)) / 2
 
 
 def _own_scatter(watts: Floats, start: Floats, end: Floats, t1: float) -> float:
@@ -163,14 +178,31 @@ def _between(watts: Floats, start: Floats, end: Floats, t1: float) -> float:
 
 
 def of_steps(start: Floats, end: Floats, watts: Floats, t1: float) -> float:
-    """Of counter steps interpolated at the ends, J: one interval times the power spread around the cut steps."""
-    spreads = []
-    for at in (0.0, t1):
-        cut = np.flatnonzero((start < at) & (end > at))
-        if len(cut):
-            around = watts[max(0, cut[0] - 1) : cut[-1] + 2]
-            spreads.append(float(np.ptp(around)) * float((end - start)[cut].max()))
-    return max(spreads, default=0.0) / math.sqrt(12)
+    """Of counter steps interpolated at the ends, J: one interval times the power spread around the cut steps.
+
+    Steps are means, and a burst within one shows little of its power there: where the power beside a cut step tells of
+    another share than the straight line, the truth lies between the two, and the line is an end of that interval.
+    """
+    cuts = {int(cut): at == 0.0 for at in (t1, 0.0) for cut in np.flatnonzero((start < at) & (end > at))}
+    spreads = [float(np.ptp(watts[max(0, cut - 1) : cut + 2])) * float(end[cut] - start[cut]) for cut in cuts]
+    # A burst is missed at both ends alike.
+    missed = sum(_beside_the_line(start, end, watts, t1, cut, left) for cut, left in cuts.items())
+    return max(max(spreads, default=0.0) / math.sqrt(12), missed / math.sqrt(3))
+
+
+def _beside_the_line(start: Floats, end: Floats, watts: Floats, t1: float, cut: int, left: bool) -> float:
+    """How far the share of a cut step is from that of its time, as the steps beside it tell; J, the greater."""
+    inner_s = float(min(end[cut], t1) - max(start[cut], 0.0))
+    outer_s = float(end[cut] - start[cut]) - inner_s
+    both = start[cut] < 0.0 and end[cut] > t1
+    outside = [i for i in ((cut - 1, cut + 1) if both else (cut - 1 if left else cut + 1,)) if 0 <= i < len(watts)]
+    inside = cut + 1 if left else cut - 1
+    found = [0.0]
+    if outside:
+        found.append(abs(float(watts[cut]) - float(np.mean(watts[outside]))) * outer_s)
+    if not both and 0 <= inside < len(watts) and start[inside] >= 0.0 and end[inside] <= t1:
+        found.append(abs(float(watts[cut]) - float(watts[inside])) * inner_s)
+    return max(found)
 
 
 def of_samples(times: Floats, watts: Floats, t1: float) -> float:

@@ -152,7 +152,10 @@ def _integrate(
     found = edges.of_windows(start, end, value, duration, u_t, idle)
     if not found:
         # Too few windows for a guard against the clock: what a shift would cost is told instead.
-        found = [replace(one, u_alignment=steps) for one in edges.of_windows(start, end, value, duration, 0.0, idle)]
+        found = [
+            replace(one, u_alignment=max(steps, one.u_alignment))
+            for one in edges.of_windows(start, end, value, duration, 0.0, idle)
+        ]
     return (
         found[0]
         if found
