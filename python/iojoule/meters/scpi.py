@@ -225,9 +225,11 @@ class Scpi(Bare):
 
     def _measured(self, each: ScpiChannel, channel: Channel, word: str, window: Window) -> Reading:
         value, flags = decode(word, each)
-        start_ns = window.end_ns if channel.kind == "instant" else window.start_ns
+        start_ns, end_ns = window.start_ns, window.end_ns
+        if channel.kind == "instant":  # a sample stands for the middle of what it took
+            start_ns = end_ns = (start_ns + end_ns) // 2
         stale = () if window.fresh else ("stale",)
-        return read(channel, start_ns, window.end_ns, window.u_time_ns, value, *flags, *stale)
+        return read(channel, start_ns, end_ns, window.u_time_ns, value, *flags, *stale)
 
     def _counted(self, each: ScpiChannel, channel: Channel, word: str, asked_ns: int, heard_ns: int) -> Reading | None:
         value, flags = decode(word, each)

@@ -254,7 +254,9 @@ class Sigrok(Bare):
         readings = []
         for after, (value, flags) in zip(reversed(range(len(values))), values, strict=True):
             end_ns = last_ns - after * length_ns
-            start_ns = end_ns if channel.kind == "instant" else end_ns - length_ns
+            start_ns = end_ns - length_ns
+            if channel.kind == "instant":  # a sample stands for the middle of what it took
+                start_ns = end_ns = end_ns - int(self.config.window * 0.5e9)
             readings.append(read(channel, start_ns, end_ns, u_time_ns, value, *flags, *stale))
         self._ended_ns[name] = max(last_ns, self._ended_ns.get(name, 0))
         return readings

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -23,7 +23,7 @@ AMPERES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 #: A fixed range is at least this much above the peak that was seen.
 HEADROOM = 1.1
 
-Range = Annotated[float, Field(gt=0)] | Literal["find"]
+Range = float | Literal["find"]
 
 
 class YokogawaConfig(MeterConfig):
@@ -49,6 +49,9 @@ class YokogawaConfig(MeterConfig):
 
     @model_validator(mode="after")
     def _rate_exists(self) -> Self:
+        for key in ("voltage_range", "current_range"):
+            if (value := getattr(self, key)) != "find" and not value > 0:
+                raise ValueError(f"{key} {value:g}: must be above 0")
         if self.interval not in self.RATES_S:
             raise ValueError(f"interval {self.interval:g} s: the meter knows {', '.join(self.RATES_S.values())}")
         return self
