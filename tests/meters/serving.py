@@ -56,6 +56,7 @@ class Served:
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
         threading.Thread(target=self._listen, args=(self.process,), daemon=True).start()
         self.port = int(self.heard(r"serving .* on 127\.0\.0\.1:(\d+)")[1])
+        self.heard(r"^[\w-]+: reading$")
         if "--ptdaemon" in self._options:
             self.ptd_port = int(self.heard(r"protocol for .* on 127\.0\.0\.1:(\d+)")[1])
 

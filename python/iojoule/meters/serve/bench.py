@@ -43,6 +43,7 @@ class Bench:
         self._sets: dict[str, MeterSet] = {}
         self._troubles: dict[str, tuple[str, str]] = dict.fromkeys(self.configs, ("lost", "not started yet"))
         self._dropped: dict[str, int] = {}
+        self._silent = set(self.configs)
         self._lock = threading.Lock()
         #: Called after every batch and event, in a meter's thread.
         self.listeners: list[Callable[[], None]] = []
@@ -66,6 +67,7 @@ class Bench:
         self.configs[config.name] = config
         with self._lock:
             self._troubles[config.name] = ("lost", "being set anew")
+            self._silent.add(config.name)
         self._start(config.name)
 
     def close(self) -> None:
@@ -89,6 +91,10 @@ class Bench:
     def _take(self, meter: str, readings: list[Reading]) -> None:
         with self._lock:
             self._troubles[meter] = ("", "")
+            first = meter in self._silent
+            self._silent.discard(meter)
+        if first:
+            self._say(f"{meter}: reading")
         before = self.spool.trouble
         self.spool.append(meter, [(reading.end_ns, wire.row(reading)) for reading in readings])
         if self.spool.trouble != before:
