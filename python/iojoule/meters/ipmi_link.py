@@ -55,9 +55,9 @@ class PyghmiLink:
 
         # Four messages until a session stands.
         def log_in(call: Callable[[Any], None]) -> None:
-            self._session = self._api(
-                host, username, password, port=port, onlogon=call, privlevel=USER_LEVEL, keepalive=False
-            )
+            # As bytes: the library keeps those that log in by name and password, puts text in and takes bytes out.
+            who = username.encode(), password.encode()
+            self._session = self._api(host, *who, port=port, onlogon=call, privlevel=USER_LEVEL, keepalive=False)
 
         answer = self._answered(log_in, 4 * timeout_s)
         if "error" in answer:
@@ -85,17 +85,24 @@ class PyghmiLink:
             while not heard and (rest_s := until_s - time.monotonic()) > 0:
                 self._api.wait_for_rsp(timeout=min(rest_s, 0.2))
         except (self._trouble, OSError) as error:
-            self.close()
+            self._leave()
             raise Reconnect(f"IPMI: {error}") from error
         if not heard:
-            self.close()
+            self._leave()
             raise Reconnect(f"IPMI: no answer within {timeout_s:g} s")
         return heard[0]
 
     def close(self) -> None:
         with contextlib.suppress(Exception):  # whatever the library thinks of a session that is over
             self._session.logout(False)
-            self._session._mark_broken()
+        self._leave()
+
+    def _leave(self) -> None:
+        """Forget the session without a word: a logout waits for the answer that does not come."""
+        if self._session is not None:
+            self._session.incommand, self._session.logged = False, 0
+            with contextlib.suppress(Exception):
+                self._session._mark_broken()
 
 
 class IpmitoolLink:
