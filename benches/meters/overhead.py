@@ -159,6 +159,7 @@ def lateness_us(ends_ns: npt.NDArray[np.int64], spans: list[tuple[int, int]], pe
 
 def looks_us(watched: Watched, spans: list[tuple[int, int]]) -> Floats:
     """Lateness of every look at the package in the spans, from the meter's own record of what it read when."""
+    time.sleep(1.2)  # it is written every second
     lines = (watched.run.path / "raw" / "fast.log").read_bytes().split(b"\n")
     ends = np.array([int(line.split()[0]) for line in lines if b" package-0 " in line])
     return lateness_us(ends, spans, 1_000_000)

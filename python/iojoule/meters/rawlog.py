@@ -10,29 +10,43 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
+LATEST_NS = 10**9
+
 
 class RawFile:
-    """Appends to ``path``; unbuffered, so that a killed process leaves all it said and heard."""
+    """Appends to ``path``. What is sent is written at once, with all before it: a process that hangs or is killed
+    leaves what it had asked. What only comes in, a thousand times a second from some meters, is written every second.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file: BinaryIO | None = path.open("ab", buffering=0)
+        self._waiting: list[bytes] = []
+        self._written_ns = 0
         self.failure = ""
 
     def sent(self, data: bytes) -> None:
         self._put(b">", data)
+        self.flush()
 
     def received(self, data: bytes) -> None:
-        self._put(b"<", data)
+        if self._put(b"<", data) - self._written_ns > LATEST_NS:
+            self.flush()
 
-    def _put(self, direction: bytes, data: bytes) -> None:
-        if self._file is None:
+    def _put(self, direction: bytes, data: bytes) -> int:
+        now_ns = time.monotonic_ns()
+        self._waiting.append(b"%d %s %d\n%s\n" % (now_ns, direction, len(data), data))
+        return now_ns
+
+    def flush(self) -> None:
+        """Write what waits. A full disk must not stop the meter: the sampler reports the failure once."""
+        data, self._waiting, self._written_ns = b"".join(self._waiting), [], time.monotonic_ns()
+        if self._file is None or not data:
             return
         try:
-            self._file.write(b"%d %s %d\n%s\n" % (time.monotonic_ns(), direction, len(data), data))
+            self._file.write(data)
         except OSError as error:
-            # A full disk must not stop the meter. The sampler reports the failure once.
             self.failure = f"raw log stopped: {error.strerror}"
             self._file.close()
             self._file = None

@@ -110,6 +110,8 @@ class Sampler:
                 self._hand_over()
             finally:
                 self.driver.close()
+                if raw:
+                    raw.flush()
         return 0
 
     def _connect(self) -> None:
@@ -121,11 +123,18 @@ class Sampler:
         self.driver.start()
         self.connected = True
         gc.collect()
-        gc.freeze()  # a look at all that was imported would be milliseconds in the way of a reading
+        # To look through all that was imported would be milliseconds in the way of a reading.
+        gc.freeze()
+        gc.set_threshold(20_000)
         if described != self.described:
             _say(describe=described)
             self.described = described
-        self.due_ns = time.monotonic_ns() + int((self.driver.poll_s or 0.0) * 1e9)
+        poll_ns = int((self.driver.poll_s or 0.0) * 1e9)
+        self.due_ns = time.monotonic_ns() + poll_ns // 2
+        if poll_ns:
+            # The meters of a host look together: what one of them brought into the caches serves the next, and the
+            # load is held up once, not by each at a time of its own.
+            self.due_ns += -self.due_ns % poll_ns
 
     def _sample(self) -> None:
         """One call of the driver. Deadlines are absolute, so a late reading does not delay the ones after it."""
