@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import sqlite3
 import threading
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,6 +22,8 @@ from typing import IO, Any
 
 #: Readings kept in memory while the disk does not take them.
 WAITING_LIMIT = 100_000
+#: Seconds of readings that a loss of power may cost.
+DURABLE_S = 1.0
 #: Share of the bound that is freed at a time.
 _FREED = 16
 
@@ -73,7 +77,6 @@ class Spool:
         path = str(folder / "readings.sqlite") if folder else ":memory:"
         self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute(f"PRAGMA journal_size_limit={max(1 << 20, limit_bytes // 8)}")
         self._db.executescript(_TABLES)
         self.epoch = uuid.uuid4().hex
@@ -81,6 +84,7 @@ class Spool:
         self._db.execute("INSERT INTO epochs VALUES (?, ?, ?)", (self._no, self.epoch, clock))
         self._bytes = int(self._db.execute("SELECT coalesce(sum(length(row)), 0) FROM readings").fetchone()[0])
         self._count: dict[str, int] = {}
+        self._durable_at = -math.inf
         self._waiting: deque[Stored] = deque()
         #: Why the disk does not take readings at the moment; empty when it does.
         self.trouble = ""
@@ -108,6 +112,9 @@ class Spool:
 
     def _write(self) -> None:
         self._trim()
+        # A commit with FULL makes those before it durable too: once a second is enough.
+        durable = time.monotonic() - self._durable_at >= DURABLE_S
+        self._db.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
         self._db.execute("BEGIN IMMEDIATE")
         self._db.executemany(
             "INSERT INTO readings (meter, epoch, seq, end_ns, row) VALUES (?, ?, ?, ?, ?)",
@@ -116,6 +123,8 @@ class Spool:
         for meter in {stored.meter for stored in self._waiting}:
             self._db.execute("INSERT OR REPLACE INTO counts VALUES (?, ?, ?)", (self._no, meter, self._count[meter]))
         self._db.execute("COMMIT")
+        if durable:
+            self._durable_at = time.monotonic()
         self._bytes += sum(len(stored.row) for stored in self._waiting)
         self._waiting.clear()
 
