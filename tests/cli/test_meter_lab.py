@@ -62,15 +62,15 @@ def test_ctrl_c_and_sigterm_are_its_regular_end(tmp_path: Path) -> None:
         )
         assert process.stdout is not None
         assert process.stdout.readline().startswith("# yokogawa_wt310")
-        while "current_range" not in process.stdout.readline():
-            pass
         process.send_signal(number)
         process.communicate(timeout=30)
         assert process.returncode == 0
 
 
 def test_the_exit_code_of_a_command_is_that_of_the_bench(tmp_path: Path) -> None:
-    call(["--front", "yokogawa_wt310", "--", "show", "nowhere"], tmp_path, 2)
+    done = call(["--front", "yokogawa_wt310", "--", "show", "nowhere"], tmp_path, 2)
+    assert "at 127.0.0.1:" in done.stderr, "the bench was up"
+    assert "no campaign under nowhere" in done.stderr
 
 
 @pytest.mark.parametrize(

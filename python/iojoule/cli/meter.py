@@ -7,7 +7,7 @@ import typer
 from iojoule.cli.meter_coverage import coverage
 from iojoule.cli.meter_export import export
 from iojoule.cli.meter_import import import_log
-from iojoule.cli.meter_lab import lab
+from iojoule.cli.meter_lab import WithCommand, lab
 from iojoule.cli.meter_list import list_meters
 from iojoule.cli.meter_manual_note import manual_note
 from iojoule.cli.meter_probe import probe
@@ -30,6 +30,6 @@ app.command("import")(import_log)
 app.command("sync-pulse")(sync_pulse)
 app.command()(serve)
 app.command()(export)
-app.command()(lab)
+app.command(cls=WithCommand)(lab)
 app.command()(truth)
 app.command()(coverage)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from iojoule.cli.meter_sections import SettingOption
 
@@ -17,12 +19,22 @@ DEFAULT_SCRIPT = "idle 10s, active 10s"
 POLL_S = 0.1
 
 
+class WithCommand(TyperCommand):
+    """What stands after ``--`` is a command of its own, whatever stands before."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        cut = args.index("--") if "--" in args else len(args)
+        ctx.meta["command"] = args[cut + 1 :]
+        return super().parse_args(ctx, args[:cut])
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        formatter.write_usage(ctx.command_path, "[OPTIONS] [FILE] [-- COMMAND]")
+
+
 def lab(
+    context: typer.Context,
     file: Annotated[
         Path | None, typer.Argument(help="Serve the meters of this file, at the addresses they name.")
-    ] = None,
-    command: Annotated[
-        list[str] | None, typer.Argument(help="After --: an iojoule command to run meanwhile; the bench ends with it.")
     ] = None,
     setting: SettingOption = None,
     front: Annotated[list[str] | None, typer.Option(help="An instrument, on a free port; may be repeated.")] = None,
@@ -49,6 +61,8 @@ def lab(
 ) -> int:
     """Serve laboratory instruments on loopback and print the sections that read them; Ctrl-C ends it.
 
+    What stands after -- is an iojoule command to run meanwhile; the bench ends with it, with its exit code.
+
     Lines on stdin make things go wrong: silent, late, half, garbage, split, double or hang_up with the name of an
     instrument and how often, or unplug and plug with its name.
 
@@ -61,6 +75,7 @@ def lab(
     from iojoule.meters.lab.bench import Bench, toml
     from iojoule.quantities import nbytes, seconds
 
+    command = list(context.meta.get("command", ()))
     span_s = None if span is None else value_of(span, seconds, "--for")
     if not file and not front:
         raise ConfigError("name a file with [[meter]] sections, or instruments with --front", allowed=_fronts())
@@ -74,19 +89,21 @@ def lab(
         load = _following(follow, value_of(full, nbytes, "--full"), levels, supply)
     else:
         load = _scripted(script or DEFAULT_SCRIPT, levels, noise, droop, supply, seed, once)
-    with Bench(load, _places(file, setting or [], front or [], load, seed), truth) as bench:
+    places, code = _places(file, setting or [], front or [], load, seed), 0
+    with ended_by_sigterm(), Bench(load, places, truth) as bench:
         sections = [place.section() for place in bench.places.values()]
+        said: dict[str, Any] = {"fronts": [{"name": p.name, "address": p.address} for p in places]}
         if write_sections:
             write_sections.write_text(toml(sections), encoding="utf-8")
-        tell = console.say if json or command else print
-        for place in bench.places.values():
-            tell(f"# {place.name}: {place.front.ABOUT}, at {place.address}")
-        tell(toml(sections))
-        code = _run(command, json) if command else _attend(bench, control, span_s, asked=not json)
+        with suppress(KeyboardInterrupt):
+            tell = console.say if json or command else print
+            for place in places:
+                tell(f"# {place.name}: {place.front.ABOUT}, at {place.address}")
+            tell(toml(sections))
+            code = _run(command, json) if command else _attend(bench, control, span_s)
         seconds_up = (_now_ns() - bench.opened_ns) * 1e-9
-        said: dict[str, Any] = {"sections": sections}
-        said |= {"fronts": [{"name": p.name, "address": p.address} for p in bench.places.values()]}
-        said |= {"seconds": seconds_up, "joules": bench.joules(), "truth": truth and str(truth), "exit": code}
+        said |= {"sections": sections, "seconds": seconds_up, "joules": bench.joules()}
+        said |= {"truth": truth and str(truth), "exit": code}
     if json:
         console.document(said)
     else:
@@ -158,11 +175,13 @@ def _places(file: Path | None, settings: list[str], fronts: list[str], load: Tru
 
 def _run(command: list[str], quiet: bool) -> int:
     """An iojoule command while the bench is up. Ctrl-C is the command's: it ends, and the bench after it."""
+    import signal
     import subprocess
     import sys
 
     words = command[1:] if command[0] == "iojoule" else command
     child = subprocess.Popen([sys.executable, "-m", "iojoule", *words], stdout=sys.stderr if quiet else None)
+    signal.signal(signal.SIGTERM, lambda number, frame: child.terminate())
     while True:
         try:
             return child.wait()
@@ -170,38 +189,28 @@ def _run(command: list[str], quiet: bool) -> int:
             continue
 
 
-def _attend(bench: Bench, control: Path | None, span_s: float | None, *, asked: bool) -> int:
+def _attend(bench: Bench, control: Path | None, span_s: float | None) -> int:
     """Do what lines on stdin and in the control file say, until the time is over or somebody ends it."""
-    import select
-    import sys
     import time
 
     from iojoule.cli import console
+    from iojoule.cli.typed import TypedLines
 
     until = time.monotonic() + (span_s if span_s is not None else 1e9)
-    stdin = sys.stdin if asked or not sys.stdin.isatty() else None
-    seen = 0
-    with ended_by_sigterm():
-        try:
-            while time.monotonic() < until:
-                lines = []
-                if stdin is None:
-                    time.sleep(POLL_S)
-                elif select.select([stdin], [], [], POLL_S)[0]:
-                    lines = [stdin.readline()]
-                    stdin = stdin if lines[0] else None
-                if control and control.exists():
-                    with control.open() as file:
-                        file.seek(seen)
-                        lines += [line for line in iter(file.readline, "") if line.endswith("\n")]
-                        seen += sum(len(line.encode()) for line in lines if line.endswith("\n"))
-                for line in filter(str.strip, lines):
-                    try:
-                        console.say(f"done: {bench.command(line)}")
-                    except ValueError as error:
-                        console.say(f"not done: {error}")
-        except KeyboardInterrupt:
-            pass
+    typed, seen = TypedLines(), 0
+    while time.monotonic() < until:
+        lines = typed.within(POLL_S)
+        if control and control.exists():
+            with control.open("rb") as file:
+                file.seek(seen)
+                whole = [line for line in file if line.endswith(b"\n")]
+            seen += sum(map(len, whole))
+            lines += [line.decode(errors="replace") for line in whole]
+        for line in filter(str.strip, lines):
+            try:
+                console.say(f"done: {bench.command(line)}")
+            except ValueError as error:
+                console.say(f"not done: {error}")
     return 0
 
 

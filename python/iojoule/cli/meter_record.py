@@ -83,26 +83,21 @@ def record(
 
 def _attend(recording: Recording, span_s: float | None) -> bool:
     """Watch until the time is over (True) or somebody ends it (False)."""
-    import select
     import sys
     import time
 
     from iojoule.cli.meter_lab import ended_by_sigterm
+    from iojoule.cli.typed import TypedLines
     from iojoule.experiment.recording import TICK_S
 
     began = said = time.monotonic()
-    stdin: Any = sys.stdin
+    typed = TypedLines()
     try:
         with ended_by_sigterm():
             while span_s is None or time.monotonic() - began < span_s:
                 recording.tick()
-                if stdin is None:
-                    time.sleep(TICK_S)
-                elif select.select([stdin], [], [], TICK_S)[0]:
-                    line = stdin.readline()
-                    stdin = stdin if line else None
-                    if line.strip():
-                        recording.mark(line.strip())
+                for name in filter(None, typed.within(TICK_S)):
+                    recording.mark(name)
                 now = time.monotonic()
                 if sys.stderr.isatty() or now - said >= LINE_EVERY_S:
                     said = now
