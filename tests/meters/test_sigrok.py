@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from iojoule.meters import clock, parse_meter
 from iojoule.meters.base import Fatal, Reading, Reconnect, Retry
-from iojoule.meters.sigrok import PREFIXES, QUANTITIES, Sigrok, SigrokProcess, parse
+from iojoule.meters.sigrok import PREFIXES, QUANTITIES, Sigrok, parse
+from iojoule.meters.sigrok_process import SigrokProcess
 
 WHO = "HEWLETT-PACKARD 34401A 11-5-2 [S/N: 0] with 1 channel: P1"
 SECTION: dict[str, Any] = {
