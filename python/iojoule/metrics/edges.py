@@ -65,8 +65,8 @@ class Edge:
 
     def u_outer(self) -> float:
         """Of the outer share, taken at the level beside it: white scatter over a part of a window, J."""
-        if self.beside is None:
-            return 0.0 if self.outer_s <= 0 else math.inf
+        if self.beside is None or self.outer_s <= 0:
+            return 0.0
         return self.beside.scatter_w * math.sqrt(self.window_s * self.outer_s)
 
     def unexplained(self, inside_w: float | None, u_inner: float, u_t: float) -> float:
@@ -101,21 +101,27 @@ def left_edge(start: Floats, end: Floats, watts: Floats, t1: float, guard: float
         inner_s,
         outer_s,
         window_s,
-        _beside(watts[outside], idle),
+        _beside(watts[outside], idle, _between(watts)),
         float(watts[inside][0]) if inside.any() else None,
     )
 
 
-def _beside(watts: Floats, idle: Level | None) -> Level | None:
-    """The level next to a phase: idle power where the windows there agree with it, else theirs."""
+def _beside(watts: Floats, idle: Level | None, widest_w: float) -> Level | None:
+    """The level next to a phase: idle power where the windows there agree with it, else theirs. Under NEXT windows tell
+    no scatter: then it is taken to be `widest_w`."""
     if not len(watts):
-        return idle
-    spread = scatter(watts[-BESIDE:]) if len(watts) >= NEXT else idle.scatter_w if idle else math.inf
+        return None if idle is None else Level(idle.mean_w, idle.u_w, widest_w)
+    spread = scatter(watts[-BESIDE:]) if len(watts) >= NEXT else widest_w
     near = float(watts[-NEXT:].mean())
     u_near = spread / math.sqrt(min(NEXT, len(watts)))
     if idle is not None and abs(near - idle.mean_w) <= 3 * math.hypot(u_near, idle.u_w):
-        return Level(idle.mean_w, idle.u_w, spread if math.isfinite(spread) else idle.scatter_w)
+        return Level(idle.mean_w, idle.u_w, spread)
     return Level(near, u_near, spread)
+
+
+def _between(watts: Floats) -> float:
+    """Rectangular between the least and the greatest."""
+    return float(np.ptp(watts)) / math.sqrt(12) if len(watts) else 0.0
 
 
 def of_windows(start: Floats, end: Floats, watts: Floats, t1: float, u_t: float, idle: Level | None) -> list[Ruled]:
@@ -124,16 +130,14 @@ def of_windows(start: Floats, end: Floats, watts: Floats, t1: float, u_t: float,
     left = left_edge(start, end, watts, t1, guard, idle)
     right = left_edge((t1 - end)[::-1], (t1 - start)[::-1], watts[::-1], t1, guard, idle)
     both = (left, right)
+    touching = watts[(start < t1) & (end > 0)]
     found = []
     whole = integrate.interior(start, end, watts, 0.0, t1, guard)
     if whole is not None:
         inside = watts[(start >= guard) & (end <= t1 - guard)]
         # The course of the load counts here: the ends get the mean of the phase.
-        spread = (
-            float(inside.std(ddof=1)) * small_sample(len(inside))
-            if len(inside) > 1
-            else _between(watts, start, end, t1)
-        )
+        few = len(inside) < 2
+        spread = _between(touching) if few else float(inside.std(ddof=1)) * small_sample(len(inside))
         u_inner = [spread * math.sqrt(edge.window_s * edge.inner_s) for edge in both]
         missed = [edge.unexplained(whole.mean_w, u, u_t) for edge, u in zip(both, u_inner, strict=True)]
         found.append(Ruled("interior", whole.energy_j, math.hypot(*u_inner, *missed)))
@@ -142,7 +146,7 @@ def of_windows(start: Floats, end: Floats, watts: Floats, t1: float, u_t: float,
         joules = integrate.envelope(start, end, watts, 0.0, t1, guard, outer_w[0])
         if joules is not None:
             joules += (outer_w[0] - outer_w[1]) * right.outer_s
-            own = _own_scatter(watts, start, end, t1)
+            own = scatter(touching)
             u_inner = [own * math.sqrt(edge.window_s * edge.inner_s) for edge in both]
             missed = [edge.unexplained(edge.inside_w, u, u_t) for edge, u in zip(both, u_inner, strict=True)]
             # Idle power is one figure, taken off at both ends.
@@ -164,17 +168,6 @@ def _jitter(start: Floats, end: Floats, watts: Floats, t1: float, guard: float, 
     own = min(u_t, float(pause.std(ddof=1)) / math.sqrt(2))
     across = np.diff(watts[near])[1:] + np.diff(watts[near])[:-1]
     return own * float(np.linalg.norm(across)) / 2
-
-
-def _own_scatter(watts: Floats, start: Floats, end: Floats, t1: float) -> float:
-    touching = watts[(start < t1) & (end > 0)]
-    return scatter(touching)
-
-
-def _between(watts: Floats, start: Floats, end: Floats, t1: float) -> float:
-    """With one window inside: rectangular between the least and the greatest that touch the phase."""
-    touching = watts[(start < t1) & (end > 0)]
-    return float(np.ptp(touching)) / math.sqrt(12)
 
 
 def of_steps(start: Floats, end: Floats, watts: Floats, t1: float) -> float:
