@@ -34,6 +34,9 @@ class Web(Protocol):
 class HttpLink:
     """A connection to ``base`` that is kept open. ``verify`` is True, False, or the file of an authority.
 
+    ``login`` is sent as HTTP Basic, or with ``digest`` (RFC 7616). ``hidden`` is put behind every path that is got, and
+    not kept: a device may want its password there.
+
     Reconnect where no whole answer comes within ``timeout_s``; Fatal where a certificate is not to be trusted.
     """
 
@@ -45,6 +48,8 @@ class HttpLink:
         *,
         verify: bool | str = True,
         login: tuple[str, str] | None = None,
+        digest: bool = False,
+        hidden: str = "",
     ) -> None:
         try:
             import httpx
@@ -52,14 +57,15 @@ class HttpLink:
             raise Fatal("the library httpx is missing: pip install 'iojoule[meters]'") from error
         import ssl
 
-        self._httpx, self._raw = httpx, raw or NoRawLog()
+        self._httpx, self._raw, self._hidden = httpx, raw or NoRawLog(), hidden
         try:
             context = ssl.create_default_context(cafile=verify) if isinstance(verify, str) else verify
         except OSError as error:
             raise Fatal(f"cannot read the authority {verify}: {error}") from error
         # Neither proxies nor .netrc of the environment: a meter is asked directly, with what the section says.
+        auth = httpx.DigestAuth(*login) if login and digest else login
         self._client = httpx.Client(
-            base_url=base, timeout=timeout_s, verify=context, auth=login, follow_redirects=False, trust_env=False
+            base_url=base, timeout=timeout_s, verify=context, auth=auth, follow_redirects=False, trust_env=False
         )
 
     def authorize(self, headers: Mapping[str, str]) -> None:
@@ -82,7 +88,7 @@ class HttpLink:
     def _asked(self, method: str, path: str, document: Mapping[str, Any] | None = None) -> Reply:
         self._raw.sent(f"{method} {path}".encode())
         try:
-            reply = self._client.request(method, path, json=document)
+            reply = self._client.request(method, path + self._hidden, json=document)
         except self._httpx.HTTPError as error:
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 raise Fatal(f"{self._client.base_url}: {error}; name its authority in ca_file") from error
