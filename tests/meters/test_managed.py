@@ -63,6 +63,24 @@ def test_a_repeat_is_kept_and_flagged_and_counts_nothing() -> None:
     assert [(r.channel, r.value, r.flags) for r in again] == [("power", 200.0, "stale")]
 
 
+def test_a_steady_load_is_covered_without_a_hole_and_a_step_is_in_the_window_of_its_update() -> None:
+    made = meter()
+    # Updates at 0.1 s, 1.1 s, ...; looks every 0.25 s; 100 W until the update at 5.1 s, which is half of it at 200 W.
+    seen = [
+        one
+        for i in range(60)
+        for one in made.seen(i * S // 4, i * S // 4, [{0: 100.0, 1: 150.0}.get(max(0, int(i / 4 - 4.1)), 200.0), 0.0])
+        if one.channel == "power" and "stale" not in one.quality
+    ]
+    assert all(a.end_ns == b.start_ns for a, b in pairwise(seen))
+    (step,) = (one for one in seen if one.value == 150.0)
+    assert step.end_ns - step.start_ns == S and abs(step.end_ns - 5.1 * S) < 0.125 * S
+    joules = sum(one.value * (one.end_ns - one.start_ns) * 1e-9 for one in seen if one.end_ns <= 8 * S)
+    first, last = seen[0].start_ns, max(one.end_ns for one in seen if one.end_ns <= 8 * S)
+    true = 100.0 * (4.6 * S - first) * 1e-9 + 200.0 * (last - 4.6 * S) * 1e-9
+    assert joules == pytest.approx(true, abs=100.0 * 0.125)
+
+
 def test_no_value_is_a_reading_that_is_none_and_the_next_value_is_taken() -> None:
     made = meter()
     made.seen(0, 0, [100.0, 1.0])

@@ -33,8 +33,10 @@ WANDER = st.lists(st.floats(-0.009, 0.009), min_size=1, max_size=5)
 PHASE = st.integers(0, S)
 
 
-def looks(device: Device, every_ms: int, way_ms: int, stamped: bool, until_ns: int) -> list[tuple[int, Window | None]]:
-    polled = Polled(1.0, tolerance=TOLERANCE)
+def looks(
+    device: Device, every_ms: int, way_ms: int, stamped: bool, until_ns: int, apart: bool = False
+) -> list[tuple[int, Window | None]]:
+    polled = Polled(1.0, tolerance=TOLERANCE, apart=apart)
     found = []
     for before in range(2 * S, until_ns, every_ms * MS):
         number = device.at(before + way_ms * MS // 3)
@@ -69,6 +71,32 @@ def test_windows_follow_each_other_without_holes_and_without_overlap(
     assert all(a.end_ns == b.start_ns < b.end_ns for a, b in pairwise(fresh))
     # As long as no change was seen, each end is known to half an update.
     assert all(0.45 * S < b.end_ns - b.start_ns < 1.75 * S for b in fresh[1:])
+
+
+@given(VALUES, PHASE, WANDER, st.integers(50, 400), st.integers(0, 30), st.booleans())
+@example([0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], 0, [0.009], 245, 0, False)
+def test_apart_every_instant_has_the_value_that_was_measured_there(
+    values: list[int], phase: int, wander: list[float], every_ms: int, way_ms: int, stamped: bool
+) -> None:
+    device = Device(values, S, phase, wander)
+    seen = looks(device, every_ms, way_ms, stamped, device.edges_ns[-1], apart=True)
+    claimed: list[tuple[Window, int]] = []
+    shown = device.values[seen[0][0]]
+    for number, window in seen:
+        if window is not None and window.fresh:
+            claimed += [(window.rest, shown)] if window.rest else []
+            claimed.append((window, device.values[number]))
+        shown = device.values[number]
+    assert all(a.end_ns == b.start_ns for (a, _), (b, _) in pairwise(claimed))
+    for (last, _), (window, value) in pairwise(claimed):
+        # Half the rectangle at either end, and what may have gone by since an instant was seen.
+        begin_ns = window.start_ns + math.ceil(math.sqrt(3) * max(last.u_time_ns, window.u_time_ns)) + S // 50
+        end_ns = window.end_ns - math.ceil(math.sqrt(3) * window.u_time_ns) - S // 50
+        for at in (begin_ns, (begin_ns + end_ns) // 2, end_ns):
+            if begin_ns <= at <= end_ns:
+                # The value an update shows was measured until then.
+                number = sum(edge < at for edge in device.edges_ns)
+                assert number == 0 or device.values[number] == value
 
 
 @given(VALUES, PHASE, WANDER, st.integers(50, 400))

@@ -53,8 +53,10 @@ class ManagedConfig(MeterConfig):
         """What its looks become."""
         if self.latency is None:
             # Anything between nothing and a whole update.
-            return Polled(self.update, self.update / 2, self.update / math.sqrt(12), self.update_tolerance)
-        return Polled(self.update, self.latency, self.u_latency, self.update_tolerance)
+            latency_s, u_latency_s = self.update / 2, self.update / math.sqrt(12)
+        else:
+            latency_s, u_latency_s = self.latency, self.u_latency
+        return Polled(self.update, latency_s, u_latency_s, self.update_tolerance, apart=True)
 
 
 @dataclass(slots=True)
@@ -124,7 +126,7 @@ class Managed(Bare):
         self, before_ns: int, after_ns: int, values: Sequence[float | None], stamp: object = None
     ) -> list[Reading]:
         """The readings of one look at all the registers, in their order; None is a register that showed no value."""
-        window = None
+        window, before = None, self._shown
         if any(value is not None for value in values):
             # A value that is missing now tells nothing of an update.
             shown = self._shown or list(values)
@@ -137,6 +139,10 @@ class Managed(Bare):
                 readings.append(read(one.channel, *at, math.nan, "sentinel", "invalid"))
             elif window is not None:
                 readings += self._reading(one, value, window)
+        if window is not None and window.rest is not None:
+            known = zip(self.registers, before, strict=True)
+            rest = [(one, old) for one, old in known if old is not None and one.counter is None]
+            readings = [r for one, old in rest for r in self._reading(one, old, window.rest)] + readings
         return readings
 
     def _reading(self, one: Register, value: float, window: Window) -> list[Reading]:
