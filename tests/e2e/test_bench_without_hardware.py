@@ -18,18 +18,19 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "bench-without-hard
 SHORT = ["experiment.idle=1s", "experiment.idle_after=500ms", "workload.duration=2s"]
 
 
-def iojoule(words: list[str], folder: Path, port: int) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"IOJOULE_LAB_PORT": str(port), "NO_COLOR": "1"}
+def iojoule(words: list[str], folder: Path, ports: tuple[int, int]) -> subprocess.CompletedProcess[str]:
+    named = {"IOJOULE_LAB_PORT": str(ports[0]), "IOJOULE_LAB_PORT_2": str(ports[1])}
+    environment = os.environ | named | {"NO_COLOR": "1"}
     command = [sys.executable, "-m", "iojoule", *words]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240)
 
 
 def test_the_truth_lies_within_what_is_quoted(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        ports = one.getsockname()[1], other.getsockname()[1]
     settings = [word for setting in SHORT for word in ("-S", setting)]
     lab = ["meter", "lab", str(EXAMPLE), "--follow", "runs", "--full", "1GB", "--truth", "truth.csv"]
-    done = iojoule([*lab, "--", "run", str(EXAMPLE), *settings, "--json"], tmp_path, port)
+    done = iojoule([*lab, "--", "run", str(EXAMPLE), *settings, "--json"], tmp_path, ports)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert {run["status"] for run in result["runs"]} == {"complete"}
@@ -41,10 +42,11 @@ def test_the_truth_lies_within_what_is_quoted(tmp_path: Path) -> None:
         assert {"gain", "offset"} <= metrics["energy", "system"]["budget"].keys()
     assert (tmp_path / result["report"]).stat().st_size > 100_000
 
-    told = iojoule(["meter", "truth", "runs", "truth.csv", "--json"], tmp_path, port)
+    told = iojoule(["meter", "truth", "runs", "truth.csv", "--json"], tmp_path, ports)
     phases = json.loads(told.stdout)["phases"]
     measured = [row for row in phases if row["phase"] == "measure"]
-    assert len(measured) == len(result["runs"])
+    assert {row["channel"] for row in measured} == {"wall/power", "supply/power"}
+    assert len(measured) == 2 * len(result["runs"])
     # U has k = 2; one in twenty may lie outside, so that what must not happen is twice that.
     assert all(abs(row["off_j"]) <= 2 * row["expanded"] for row in measured), measured
     with (tmp_path / "truth.csv").open() as file:
