@@ -62,13 +62,15 @@ class Bench:
         self.said = folder / "said"
 
     @contextlib.contextmanager
-    def running(self, *sections: dict[str, Any], launch: tuple[str, ...] = ("-m", "iojoule")) -> Iterator[Any]:
+    def running(
+        self, *sections: dict[str, Any], launch: tuple[str, ...] = ("-m", "iojoule"), report: bool = False
+    ) -> Iterator[Any]:
         """``iojoule run``, from when its load began; at the end of the block it is awaited."""
         file = self.folder / "faults.toml"
         meters = "".join("\n[[meter]]\n" + "".join(f"{k} = {_toml(v)}\n" for k, v in one.items()) for one in sections)
         file.write_text(FILE.replace("OUTPUT", str(self.output)) + meters)
         with self.said.open("w") as said:
-            command = [sys.executable, *launch, "run", str(file), "--debug-build"]
+            command = [sys.executable, *launch, "run", str(file), "--debug-build", *["--no-report"] * (not report)]
             process = subprocess.Popen(command, stdout=said, stderr=said)
         try:
             self.until('"workload", "edge": "begin"')
@@ -132,10 +134,10 @@ def watts_are_the_loads(rows: list[dict[str, Any]]) -> None:
 
 def test_what_a_bad_line_says_is_never_a_reading(tmp_path: Path, wt310: Wt310Front) -> None:
     bench = Bench(tmp_path)
-    with wt310.served(), bench.running(section(wt310)) as process:
+    with wt310.served(), bench.running(section(wt310), report=True) as process:
         for fault in ("garbage", "half", "split", "double", "hang_up"):
             wt310.faults.next.append(fault)  # type: ignore[arg-type]
-            time.sleep(0.5)
+            time.sleep(0.35)
     assert process.returncode == 0, bench.said.read_text()
     rows = readings(bench.run)
     watts_are_the_loads(rows)
@@ -183,11 +185,11 @@ def test_a_tree_that_vanishes_and_comes_back_counts_nothing_of_the_time_between(
     bench = Bench(tmp_path)
     with front.served(), bench.running({**front.section(), "name": "cpu"}) as process:
         front.tree.instead["intel-rapl:0/energy_uj"] = "###\n"
-        time.sleep(0.5)
+        time.sleep(0.3)
         front.tree.instead.clear()
-        time.sleep(0.8)
-        front.tree.unplug()
         time.sleep(1.0)
+        front.tree.unplug()
+        time.sleep(0.4)
         front.tree.plug()
     assert process.returncode == 0, bench.said.read_text()
     rows = readings(bench.run, "package-0")
@@ -247,7 +249,7 @@ def test_a_disk_that_fills_up_ends_the_run_and_keeps_what_was_read(tmp_path: Pat
 
 def test_a_host_clock_set_by_ten_minutes_is_reported_and_moves_nothing(tmp_path: Path, wt310: Wt310Front) -> None:
     bench, set_now = Bench(tmp_path), tmp_path / "set"
-    with wt310.served(), bench.running(section(wt310), launch=("-c", STEPPED, str(set_now))) as process:
+    with wt310.served(), bench.running(section(wt310), launch=("-c", STEPPED, str(set_now)), report=True) as process:
         set_now.touch()
     assert process.returncode == 0, bench.said.read_text()
     rows = readings(bench.run)

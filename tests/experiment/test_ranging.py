@@ -104,7 +104,7 @@ def test_the_plan_shows_one_ranging_before_the_first_run_of_each_cell(bench: Ben
 
 
 def test_fixed_ranges_above_the_peak_are_kept_and_the_ranging_enters_no_figure(bench: Bench) -> None:
-    done = bench.call("run", "x.toml", "--debug-build")
+    done = bench.call("run", "x.toml", "--debug-build", "--no-report")
     assert done.returncode == 0, done.stderr
     made, *measured = bench.runs()
     assert made["step"]["role"] == "ranging" and made["meters"][0]["identity"]["range"] == "find"
@@ -118,7 +118,7 @@ def test_fixed_ranges_above_the_peak_are_kept_and_the_ranging_enters_no_figure(b
 
 
 def test_a_load_that_outgrows_its_range_has_no_energy_and_asks_for_another_ranging(bench: Bench) -> None:
-    with bench.begun("run", "x.toml", "--debug-build", "-S", "experiment.repeats=1") as process:
+    with bench.begun("run", "x.toml", "--debug-build", "--no-report", "-S", "experiment.repeats=1") as process:
         bench.await_event("001_nothing_reads_r1", '"workload", "edge": "begin"')
         bench.show(60.0)
         assert process.wait(60) == 0
@@ -129,11 +129,11 @@ def test_a_load_that_outgrows_its_range_has_no_energy_and_asks_for_another_rangi
 
 
 def test_a_resumed_campaign_keeps_the_ranges_it_found(bench: Bench) -> None:
-    assert bench.call("run", "x.toml", "--debug-build", "-S", "experiment.repeats=1").returncode == 0
+    assert bench.call("run", "x.toml", "--debug-build", "--no-report", "-S", "experiment.repeats=1").returncode == 0
     manifest = bench.campaign / "runs" / "001_nothing_reads_r1" / "manifest.json"
     document = json.loads(manifest.read_text()) | {"status": "interrupted"}
     manifest.write_text(json.dumps(document))
-    done = bench.call("run", "--resume", str(bench.campaign), "--debug-build")
+    done = bench.call("run", "--resume", str(bench.campaign), "--debug-build", "--no-report")
     assert done.returncode == 0, done.stderr
     assert [(run["step"]["repeat"], run["status"]) for run in bench.runs()] == [
         (0, "complete"), (1, "interrupted"), (1, "complete"),
@@ -143,7 +143,7 @@ def test_a_resumed_campaign_keeps_the_ranges_it_found(bench: Bench) -> None:
 
 def test_without_a_range_large_enough_the_ranging_fails_and_nothing_is_measured(bench: Bench) -> None:
     bench.show(500.0)
-    done = bench.call("run", "x.toml", "--debug-build", "-S", "experiment.repeats=1")
+    done = bench.call("run", "x.toml", "--debug-build", "--no-report", "-S", "experiment.repeats=1")
     assert done.returncode == 4
     made, measured = bench.runs()
     assert "no range is above 500 W" in made["error"]["message"]

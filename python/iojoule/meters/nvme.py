@@ -134,7 +134,7 @@ class Nvme(Bare):
         if self.log_command:
             before_ns = clock.now_ns()
             now = self._measurement()
-            flags = ("sentinel", "invalid") if now["watts"] is None or not now["enabled"] else ()
+            flags: tuple[str, ...] = ("sentinel", "invalid") if now["watts"] is None or not now["enabled"] else ()
             flags += ("modelled",) if now["estimated"] else ()
             watts = math.nan if "invalid" in flags else now["watts"]
             readings.append(self._reading(self.channels[1], before_ns, watts, *flags))
