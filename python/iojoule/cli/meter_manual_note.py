@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def manual_note(
-    place: Annotated[Path, typer.Argument(help="The file of notes, or the folder of a run or campaign that goes on.")],
+    place: Annotated[Path, typer.Argument(help="A file of notes, or the folder of a run or campaign that goes on.")],
     words: Annotated[list[str], typer.Argument(help="VALUE; for a folder NAME VALUE, the name of the meter first.")],
     at: Annotated[str | None, typer.Option(help="When it was read, in UTC; now if left out.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
@@ -45,12 +45,15 @@ def manual_note(
 
 
 def _notes_of(folder: Path, meter: str) -> Path:
-    """The file of notes of a meter in the run of ``folder`` that goes on, or the last one."""
+    """The file of notes of a meter in the run of ``folder`` that goes on."""
     from iojoule.errors import ConfigError
+    from iojoule.store.reader import open_run
 
     runs = [folder] if (folder / "events.jsonl").exists() else sorted(folder.glob("runs/*"))
     if not runs:
         raise ConfigError(f"{folder} is no folder of a run", key="FOLDER")
+    if open_run(runs[-1]).status != "running":
+        raise ConfigError(f"{runs[-1].name} is over: its meters read no more notes", key="FOLDER")
     return runs[-1] / "raw" / f"{meter}.notes"
 
 
