@@ -18,6 +18,7 @@ FRONTS = {
     "log_file": "iojoule.meters.lab.log_file:LogFileFront",
     "modbus": "iojoule.meters.lab.modbus:ModbusFront",
     "modbus_rtu": "iojoule.meters.lab.modbus:ModbusRtuFront",
+    "manual": "iojoule.meters.lab.manual:ManualFront",
     "powercap": "iojoule.meters.lab.powercap:PowercapFront",
     "ptdaemon": "iojoule.meters.lab.ptdaemon:PtdaemonFront",
     "redfish": "iojoule.meters.lab.redfish:RedfishFront",
