@@ -15,9 +15,9 @@ from plugged import Held, Watched, plugged_in, watched
 
 from iojoule.meters.ipmi import power
 from iojoule.meters.ipmi_link import PyghmiLink
+from iojoule.meters.lab.bmc import PASSWORD, USER
 from iojoule.meters.lab.instrument import Make
-from iojoule.meters.lab.ipmi import PASSWORD_VARIABLE, USER, IpmiFront
-from iojoule.meters.lab.ipmi_agent import PASSWORD
+from iojoule.meters.lab.ipmi import PASSWORD_VARIABLE, IpmiFront
 
 pytestmark = pytest.mark.e2e
 

@@ -14,12 +14,12 @@ from plugged import Held, Watched, plugged_in, watched
 
 from iojoule.meters import parse_meter
 from iojoule.meters.base import Fatal
+from iojoule.meters.lab.bmc import USER
 from iojoule.meters.lab.instrument import Make
 from iojoule.meters.lab.snmp_pdu import (
     AUTH_KEY,
     COMMUNITY,
     PRIV_KEY,
-    USER,
     ApcFront,
     EatonFront,
     PduFront,

@@ -50,6 +50,16 @@ def test_the_steps_of_a_counter_are_what_was_counted_over_any_number_of_wraps(st
     assert ["wrapped" in r.quality for r in read] == [b < a for (_, a), (_, b) in pairwise(shown[1:])]
 
 
+def test_what_was_counted_while_the_device_was_out_of_sight_is_not_lost() -> None:
+    made = meter()
+    looked(made, (100.0, 10.0), (101.0, 110.0))
+    made.forget()
+    made.has(meter().registers)
+    assert made.seen(10 * S, 10 * S, [102.0, 400.0]) == []
+    back = [one for one in made.seen(11 * S, 11 * S, [103.0, 500.0]) if one.channel == "energy"]
+    assert [(one.value, one.flags) for one in back] == [(390.0, "wrap_uncertain")]  # 10 s at 400 W may wrap 1000 J
+
+
 def test_a_counter_that_was_set_back_is_no_consumption() -> None:
     *_, last = looked(meter(modulus_j=1e12), (100.0, 5e6), (101.0, 5e6 + 100), (102.0, 3.0))
     assert [r.flags for r in last if r.channel == "energy"] == ["invalid wrap_uncertain wrapped"]

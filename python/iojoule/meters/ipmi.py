@@ -101,7 +101,7 @@ class Ipmi(Managed):
             raise Retry(f"IPMI: {device.hex(' ') or 'nothing'} is no device id")
         first = power(self._asked(*POWER_READING))
         self._has_clock = len(self._online.raw(*SEL_TIME)) == 5
-        self.registers = [register(self.config, "power", "power", "W", 1.0)]
+        self.has([register(self.config, "power", "power", "W", 1.0)])
         self.identity = {
             "host": self.config.host or "/dev/ipmi0", "ipmi": f"{device[4] & 15}.{device[4] >> 4}",
             "manufacturer": int.from_bytes(device[6:9], "little"), "product": int.from_bytes(device[9:11], "little"),

@@ -97,7 +97,7 @@ def register(
 
 
 class Managed(Bare):
-    """Turns what was looked at into readings. A driver fills ``registers`` and calls ``seen`` after each look.
+    """Turns what was looked at into readings. A driver says what the device ``has``, and what was ``seen``.
 
     A counter's steps are those between two updates; the first update is where it begins.
     """
@@ -117,8 +117,15 @@ class Managed(Bare):
     def describe(self) -> Description:
         return Description(self.identity, tuple(one.channel for one in self.registers))
 
+    def has(self, registers: list[Register]) -> None:
+        """What the device turned out to have. A counter that it had before counted on while it was out of sight."""
+        before = {one.channel: one.counter for one in self.registers}
+        for one in registers:
+            one.counter = before.get(one.channel) or one.counter
+        self.registers = registers
+
     def forget(self) -> None:
-        """The device was out of sight; counters, too, begin anew."""
+        """The device was out of sight: nothing of its updates is known any more."""
         self._polled.lost()
         self._shown = []
 

@@ -88,10 +88,11 @@ class Redfish(Managed):
         chassis, self._resource, self._paths, document = found[0]
         self._stamped = self._sensor(document)
         counts = len(self._paths) > 1 and not self._stamped
-        self.registers = [register(config, "power", "power", "W", config.resolution, inside=("energy",) * counts)]
+        registers = [register(config, "power", "power", "W", config.resolution, inside=("energy",) * counts)]
         if counts:
             step_j = config.energy_resolution
-            self.registers.append(register(config, "energy", "energy", "J", step_j, modulus=NEVER_WRAPS_J))
+            registers.append(register(config, "energy", "energy", "J", step_j, modulus=NEVER_WRAPS_J))
+        self.has(registers)
         body = self._document(chassis)
         said = {key: body[key] for key in ("Manufacturer", "Model", "SerialNumber") if body.get(key)}
         if isinstance(facts := _at(document, ("PowerControl", 0, "PowerMetrics")), Mapping):

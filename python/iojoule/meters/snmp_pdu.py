@@ -113,15 +113,15 @@ class SnmpPdu(Managed):
         )
         table = TABLES[config.model] if config.model else None
         unit = config.unit if config.unit is not None else table.first if table else 0
-        self.registers, self._oids, self._scales = [], [], []
+        registers, self._oids, self._scales = [], [], []
         for name, (one, inside) in config.objects().items():
             oid, scale = self._settled(one, {"unit": unit, "outlet": config.outlet})
             self._oids.append(oid)
             self._scales.append(scale)
             modulus = one.modulus * scale if one.quantity == "energy" else None
             unit_of = UNITS[one.quantity]
-            made = register(config, name, one.quantity, unit_of, scale, modulus=modulus, inside=inside)
-            self.registers.append(made)
+            registers.append(register(config, name, one.quantity, unit_of, scale, modulus=modulus, inside=inside))
+        self.has(registers)
         for oid, value in zip(self._oids, self._link.get(self._oids), strict=True):
             if isinstance(value, str) or value in SENTINELS:
                 raise Fatal(f"{oid}: the PDU answers {value}: it has no such value")

@@ -13,6 +13,8 @@ from iojoule.meters.lab.faults import Faults
 from iojoule.meters.lab.instrument import Instrument, Make, Shown
 from iojoule.meters.lab.load import Truth
 
+USER, PASSWORD = "reader", "made-password"
+"""Who may read where somebody must log in."""
 EPOCH_S = 1_790_000_000
 """UTC at host time 0, for a device whose clock is right."""
 
@@ -23,7 +25,6 @@ class Sensor:
     WATTS: ClassVar[tuple[float, float]] = (100.0, 400.0)
     MAKE: ClassVar[Make] = Make(rdg_pct=1.0, resolution=1.0, update_s=1.0, latency_s=0.3)
     LATENCY_HALF_WIDTH_S: ClassVar[float] = 0.1
-    UNIT: ClassVar[float] = 1.0
     #: Joules of one count of the energy register.
     COUNT_J: ClassVar[float] = 3600.0
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from iojoule.meters import clock
-from iojoule.meters.base import Reconnect
 from iojoule.meters.ipmi import ACTIVE, DEVICE_ID, POWER_READING, SEL_TIME
-from iojoule.meters.lab.bmc import Sensor
+from iojoule.meters.lab.bmc import USER, Sensor
 from iojoule.meters.lab.lines import served_on_tcp
 from iojoule.meters.lab.outside import free_udp_port, running
 
-USER, PASSWORD_VARIABLE = "reader", "IOJOULE_LAB_BMC_PASSWORD"
+PASSWORD_VARIABLE = "IOJOULE_LAB_BMC_PASSWORD"
+"""Where a reader of the made BMC finds its password."""
 DEVICE = bytes([0x20, 0x81, 0x01, 0x23, 0x02, 0x00]) + (4242).to_bytes(3, "little") + (17).to_bytes(2, "little")
 UNKNOWN_COMMAND = b"\xc1"
 
@@ -30,8 +30,6 @@ class LabIpmi:
         clock.sleep(self._way_s)
         answer = self._front.reply(netfn, command, data, clock.now_ns())
         clock.sleep(self._way_s)
-        if self._front.unplugged:
-            raise Reconnect("IPMI: no answer")
         return answer
 
     def close(self) -> None:
@@ -45,9 +43,6 @@ class IpmiFront(Sensor):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        #: What a test bends: the state byte, watts in place of the sensor's, whether nothing is answered.
-        self.state, self.unplugged = ACTIVE, False
-        self.shows: list[int] = []
         self._least, self._greatest = 0xFFFE, 0
 
     def section(self) -> dict[str, Any]:
@@ -69,11 +64,9 @@ class IpmiFront(Sensor):
         return UNKNOWN_COMMAND
 
     def _power(self, now_ns: int) -> bytes:
-        watts = self.shows[0] if self.shows else round(self.watts(now_ns))
+        watts = round(self.watts(now_ns))
         self._least, self._greatest = min(self._least, watts), max(self._greatest, watts)
-        return struct.pack(
-            "<4H2IB", watts, self._least, self._greatest, watts, self.utc_s(now_ns), 1_000_000, self.state
-        )
+        return struct.pack("<4H2IB", watts, self._least, self._greatest, watts, self.utc_s(now_ns), 1_000_000, ACTIVE)
 
     def answer(self, line: str, now_ns: int) -> tuple[int, str | None]:
         """``raw NETFN COMMAND DATA`` in hex as a completion code and what follows, in hex."""

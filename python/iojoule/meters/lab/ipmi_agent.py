@@ -11,9 +11,9 @@ from typing import Any
 
 from pyghmi.ipmi.bmc import Bmc
 
+from iojoule.meters.lab.bmc import PASSWORD, USER
 from iojoule.meters.lab.relay import NONE, Laboratory
 
-USER, PASSWORD = "reader", "made-password"
 #: RMCP+ (IPMI 2.0, §13.17, §13.24): the type of session, and that of the message after it.
 OPEN_REQUEST, OPEN_RESPONSE = b"\x06\x10", 0x11
 HMAC_SHA1, NO_CIPHER_MATCH = 1, 0x11

@@ -12,8 +12,7 @@ from shutil import which
 from typing import Any, ClassVar
 
 from iojoule.meters import clock
-from iojoule.meters.base import Retry
-from iojoule.meters.lab.bmc import Sensor
+from iojoule.meters.lab.bmc import USER, Sensor
 from iojoule.meters.lab.instrument import Make
 from iojoule.meters.lab.lines import served_on_tcp
 from iojoule.meters.lab.outside import free_udp_port, running
@@ -22,7 +21,7 @@ from iojoule.meters.snmp_oids import TABLES, Model
 from iojoule.meters.snmp_pdu import DESCRIPTION
 
 COMMUNITY = "public"
-USER, AUTH_KEY, PRIV_KEY = "reader", "made-auth-key", "made-priv-key"
+AUTH_KEY, PRIV_KEY = "made-auth-key", "made-priv-key"
 
 
 class LabSnmp:
@@ -35,8 +34,6 @@ class LabSnmp:
         clock.sleep(self._way_s)
         found = [self._front.value(oid, clock.now_ns()) for oid in oids]
         clock.sleep(self._way_s)
-        if self._front.unplugged:
-            raise Retry("SNMP: No SNMP response received before timeout")
         return [("noSuchInstance" if value is None else value[1]) for value in found]
 
     def close(self) -> None:
@@ -53,9 +50,6 @@ class PduFront(Sensor):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        #: What a test bends: values by object, in place of the PDU's; whether nothing is answered at all.
-        self.instead: dict[str, int] = {}
-        self.unplugged = False
         table = TABLES[self.MODEL]
         where = {"unit": table.first, "outlet": self.OUTLET}
         self._objects = {one.oid.format(**where): one for one in (table.whole if self.OUTLET is None else table.outlet)}
@@ -83,8 +77,6 @@ class PduFront(Sensor):
         """Type and value of an object; None where there is none."""
         if oid == DESCRIPTION:
             return "string", f"made {self.MODEL}"
-        if oid in self.instead:
-            return "integer", self.instead[oid]
         if oid in self._digits:
             return "gauge", 0
         if oid not in self._objects:
