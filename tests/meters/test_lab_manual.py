@@ -31,7 +31,7 @@ def test_notes_lie_in_a_file_that_anything_can_read() -> None:
     front = ManualFront(Load([State(500.0, 1.0)], time.monotonic_ns()), seed=4)
     with front.served() as path:
         by = time.monotonic() + 30
-        while not Path(path).exists() and time.monotonic() < by:
+        while not (Path(path).exists() and "\n" in Path(path).read_text()) and time.monotonic() < by:
             time.sleep(0.05)
         at_ns, _, shown = Path(path).read_text().splitlines()[0].partition(" ")
     assert abs(int(at_ns) - time.monotonic_ns()) < 60 * 10**9
