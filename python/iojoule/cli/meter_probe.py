@@ -102,7 +102,10 @@ def _clock(driver: Driver) -> dict[str, Any] | None:
     probes = [probe for probe in (driver.sync() for _ in range(SYNCS)) if probe is not None]
     if not probes:
         return None
-    offset, bound = offset_ns(probes[best(probes)])
+    one = probes[best(probes)]
+    offset, bound = offset_ns(one)
+    # A clock that shows whole steps is behind itself by up to one: by half of one, give or take as much.
+    offset, bound = offset + one.resolution_ns / 2, bound + one.resolution_ns / 2
     from_utc = offset - (time.time_ns() - time.monotonic_ns())
     utc = abs(from_utc) < abs(offset)
     return {
@@ -150,9 +153,9 @@ def _print(meter: dict[str, Any]) -> None:
             f"[{channel['boundary']}], {_accuracy(channel)}{inside}"
         )
     for rail in meter.get("rails", ()):
-        side = "supply" if rail["upstream"] else "load"
+        at = f"{rail['voltage']} (at the {'supply' if rail['upstream'] else 'load'})"
         print(
-            f"  rail {rail['id']}: power of {rail['voltage']} (at the {side}) and {rail['shunt']} over {rail['ohm']:g} ohm, "
+            f"  rail {rail['id']}: power of {at} and {rail['shunt']} over {rail['ohm']:g} ohm, "
             f"u = {100 * rail['u_ohm_rel']:.2g} % of it, {100 * rail['u_temperature_rel']:.2g} % by its temperature"
         )
     if meter.get("clock"):
