@@ -23,6 +23,7 @@ from iojoule.meters.base import Reconnect
 from iojoule.meters.lab.bmc import Sensor
 from iojoule.meters.lab.faults import Faults
 from iojoule.meters.lab.instrument import Make
+from iojoule.meters.lab.load import Truth
 from iojoule.meters.modbus_link import Refused
 
 ILLEGAL_FUNCTION, ILLEGAL_ADDRESS, ILLEGAL_VALUE, BUSY = 1, 2, 3, 6
@@ -60,8 +61,8 @@ class ModbusFront(Sensor):
 
     _address: tuple[str, int] = ("127.0.0.1", 502)
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, truth: Truth, seed: int = 0) -> None:
+        super().__init__(truth, seed)
         #: What a test bends: values by register (NaN too), and exceptions in place of the next answers.
         self.instead: dict[int, float] = {}
         self.exceptions: deque[int] = deque()

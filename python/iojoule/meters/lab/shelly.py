@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from iojoule.meters.http_link import Reply
 from iojoule.meters.lab.bmc import Sensor
 from iojoule.meters.lab.instrument import Make
+from iojoule.meters.lab.load import Truth
 from iojoule.meters.lab.web import LabWeb, Request, reply_of, served_on_http
 
 VOLTS = 230.0
@@ -27,11 +28,12 @@ class ShellyFront(Sensor):
 
     _address: tuple[str, int] = ("127.0.0.1", 80)
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, truth: Truth, seed: int = 0) -> None:
+        super().__init__(truth, seed)
         #: What a test bends: fields of the status, and answers by path.
         self.shows: dict[str, Any] = {}
         self.instead: dict[str, Reply] = {}
+        self._minutes: tuple[int, list[float]] = (0, [])
 
     def section(self) -> dict[str, Any]:
         return {"kind": "shelly", "url": "http://{}:{}".format(*self._address), **self.keys()}
@@ -84,12 +86,15 @@ class ShellyFront(Sensor):
     def _energy(self, now_ns: int) -> dict[str, Any]:
         """The total so far, and the three whole minutes before this one, in mWh."""
         this = self.utc_s(now_ns) // 60 * 60
-        minutes = []
-        for back in range(3):
-            start_ns, end_ns = (self.host_ns((this - s) * 10**9) for s in ((back + 1) * 60, back * 60))
-            joules = self.truth.joules(start_ns, end_ns) * self.instrument.gain
-            minutes.append(round(joules / 3.6, 3))
-        return {"total": round(self.counts(now_ns) / 1000, 3), "by_minute": minutes, "minute_ts": this}
+        if self._minutes[0] != this:
+            self._minutes = this, [self._milliwatt_hours(this - back * 60) for back in range(3)]
+        stamp, minutes = self._minutes
+        return {"total": round(self.counts(now_ns) / 1000, 3), "by_minute": minutes, "minute_ts": stamp}
+
+    def _milliwatt_hours(self, end_s: int) -> float:
+        """Of the minute of the plug's clock that ends then."""
+        start_ns, end_ns = self.host_ns((end_s - 60) * 10**9), self.host_ns(end_s * 10**9)
+        return round(self.truth.joules(start_ns, end_ns) * self.instrument.gain / 3.6, 3)
 
     def host_ns(self, meter_ns: int) -> int:
         """Host time at which the plug's clock shows ``meter_ns``."""

@@ -23,6 +23,7 @@ from iojoule.meters import clock
 from iojoule.meters.http_link import Reply
 from iojoule.meters.lab.bmc import Sensor
 from iojoule.meters.lab.instrument import Make
+from iojoule.meters.lab.load import Truth
 from iojoule.meters.lab.web import LabWeb, Request, reply_of, served_on_http
 from iojoule.meters.mqtt_link import Message
 
@@ -41,8 +42,8 @@ class TasmotaHttpFront(Sensor):
 
     _address: tuple[str, int] = ("127.0.0.1", 80)
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, truth: Truth, seed: int = 0) -> None:
+        super().__init__(truth, seed)
         #: What a test bends: fields of ENERGY, and an answer in place of all.
         self.shows: dict[str, Any] = {}
         self.instead: Reply | None = None
@@ -126,8 +127,8 @@ class TasmotaFront(TasmotaHttpFront):
     #: Seconds a plug must at least be given; it takes its default in place of less.
     LEAST_S: ClassVar[int] = 10
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, truth: Truth, seed: int = 0) -> None:
+        super().__init__(truth, seed)
         self.tele_s, self._told_ns = 300, 0
         self._plug: Any = None
 
