@@ -91,6 +91,14 @@ def test_a_steady_load_is_covered_without_a_hole_and_a_step_is_in_the_window_of_
     assert joules == pytest.approx(true, abs=100.0 * 0.125)
 
 
+def test_a_device_that_is_slower_than_it_is_said_to_be_tells_itself() -> None:
+    made = meter()
+    assert made.stop() is None
+    for i in range(100):
+        made.seen(i * S // 4, i * S // 4, [100.0 + i // 20, 0.0])  # every 5 s
+    assert made.stop() == {"closest_changes_s": pytest.approx(5.0, abs=0.3)}
+
+
 def test_no_value_is_a_reading_that_is_none_and_the_next_value_is_taken() -> None:
     made = meter()
     made.seen(0, 0, [100.0, 1.0])

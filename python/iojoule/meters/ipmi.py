@@ -153,9 +153,9 @@ class Ipmi(Managed):
     def stop(self) -> dict[str, Any] | None:
         """The BMC's own statistics, over its own period."""
         if self.last is None:
-            return None
+            return super().stop()
         seen = self.last
-        return {
+        return (super().stop() or {}) | {
             "bmc_least_w": seen.least_w, "bmc_greatest_w": seen.greatest_w, "bmc_mean_w": seen.mean_w,
             "bmc_period_s": seen.period_ms / 1000,
         }  # fmt: skip

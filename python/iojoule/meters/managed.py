@@ -110,9 +110,15 @@ class Managed(Bare):
         self._polled = config.polled()
         self._shown: list[float | None] = []
         self.poll_s: float | None = config.interval
+        self._changed_ns: int | None = None
+        #: The shortest time between two changes: a device that is slower than its section says is seen by it.
+        self.closest_s = math.inf
 
     def start(self) -> None:
         """Nothing: the device measures all the time."""
+
+    def stop(self) -> dict[str, Any] | None:
+        return {"closest_changes_s": self.closest_s} if math.isfinite(self.closest_s) else None
 
     def describe(self) -> Description:
         return Description(self.identity, tuple(one.channel for one in self.registers))
@@ -139,6 +145,10 @@ class Managed(Bare):
             shown = self._shown or list(values)
             self._shown = [old if new is None else new for old, new in zip(shown, values, strict=True)]
             window = self._polled.look(before_ns, after_ns, tuple(self._shown), stamp)
+            if window is not None and window.fresh and before and before != self._shown:
+                if self._changed_ns is not None:
+                    self.closest_s = min(self.closest_s, (window.end_ns - self._changed_ns) * 1e-9)
+                self._changed_ns = window.end_ns
         readings = []
         for one, value in zip(self.registers, values, strict=True):
             if value is None:
