@@ -6,6 +6,8 @@ table of sessions for all BMCs and users of a process. It says ``ready`` when it
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import sys
 from typing import Any
 
@@ -47,6 +49,7 @@ class MadeBmc(Bmc):  # type: ignore[misc]
 
 
 def main() -> int:
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: nobody is left to end it when its bench was killed
     bmc = MadeBmc({USER: PASSWORD}, port=int(sys.argv[1]), address="127.0.0.1")
     bmc.laboratory = Laboratory(int(sys.argv[2]))
     print("ready", flush=True)
