@@ -189,7 +189,7 @@ def test_faults_over_mqtt_invent_nothing(broker: None) -> None:
             backs = kinds(seen).count("back")
             front.faults.next.append(fault)  # type: ignore[arg-type]
             seen.until(lambda: kinds(seen).count("back") > backs)  # noqa: B023
-        assert any("offline" in text for _, text in seen.events) or any("JSON" in text for _, text in seen.events)
+        assert any("offline" in text for _, text in seen.events) and any("JSON" in text for _, text in seen.events)
         front.faults.next += ["silent", "silent", "silent"]
         seen.until(lambda: any("2.5 TelePeriods" in text for _, text in seen.events))
         seen.until(lambda: kinds(seen)[-1] == "back")

@@ -157,6 +157,20 @@ def test_a_busy_meter_is_asked_again(code: int) -> None:
     assert driver.next(0) == []
 
 
+def test_what_was_read_before_a_failure_is_handed_over_first() -> None:
+    link = Script(
+        (POWER, words(1.0)), (ENERGY, words(1.0)), (POWER, words(math.nan)), (ENERGY, Refused(6)), (POWER, words(2.0)),
+        (ENERGY, words(1.0)),
+    )  # fmt: skip
+    driver = Modbus(ModbusConfig.model_validate(SECTION), link=link)
+    driver.configure()
+    assert [one.flags for one in driver.next(0)] == ["invalid sentinel"]
+    with pytest.raises(Retry, match="device busy"):
+        driver.next(0)
+    driver.next(0)
+    assert link.rows == []
+
+
 def test_nan_is_a_sentinel_and_no_measurement() -> None:
     driver = configured((POWER, words(math.nan)))
     (reading,) = driver.next(0)

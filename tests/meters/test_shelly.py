@@ -188,3 +188,27 @@ def test_minutes_that_nobody_looked_at_come_later_and_once() -> None:
 def test_a_clock_nobody_has_set_has_no_minutes() -> None:
     with pytest.raises(Fatal, match="is not set"):
         configured(("/rpc/Sys.GetStatus", {"unixtime": None}), minutes=True)
+
+
+def test_a_plug_whose_clock_is_set_goes_on_with_the_next_whole_minute() -> None:
+    def of(stamp: int, *mwh: float) -> tuple[str, Any]:
+        return STATUS, status(18.0) | {"aenergy": {"total": 1.0, "by_minute": list(mwh), "minute_ts": stamp}}
+
+    def at(unix_s: int) -> tuple[str, Any]:
+        return "/rpc/Sys.GetStatus", {"unixtime": unix_s}
+
+    driver = configured(
+        at(1_000_000_010), at(1_000_000_011), of(999_999_960, 1), of(1_000_000_020, 10), at(1_790_000_100),
+        of(1_790_000_100, 99), of(1_790_000_160, 20), minutes=True,
+    )  # fmt: skip
+    sim = clock.SimClock()
+    with clock.use(sim):
+        driver.sync()
+        found = driver.next(0) + driver.next(0)
+        driver.sync()
+        found += driver.next(0)
+        sim.sleep_until(sim.now_ns() + 60 * S)
+        found += driver.next(0)
+    minutes = [one for one in found if one.channel == "minutes"]
+    assert [one.value for one in minutes] == pytest.approx([0.6, 1.2])
+    assert abs(minutes[1].end_ns - sim.now_ns()) < 2 * S

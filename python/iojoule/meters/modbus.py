@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from iojoule.meters import clock
-from iojoule.meters.base import Bare, Description, Fatal, NoRawLog, RawLog, Reading, Reconnect, Retry
+from iojoule.meters.base import Bare, Description, Fatal, MeterError, NoRawLog, RawLog, Reading, Reconnect, Retry
 from iojoule.meters.managed import Managed, ManagedConfig, register
 from iojoule.meters.modbus_link import ModbusLink, PymodbusLink, Refused
 from iojoule.meters.modbus_registers import FACTORS, MODELS, UNITS, Block, Number, Order, Type, blocks
@@ -122,6 +122,7 @@ class Modbus(Bare):
         self._link: ModbusLink | None = None
         self._numbers = config.numbers()
         self._blocks: list[tuple[Block, Managed]] = []
+        self._failure: MeterError | None = None
 
     def configure(self) -> None:
         config = self.config
@@ -132,6 +133,7 @@ class Modbus(Bare):
             parity=config.parity or (model.parity if model else "N"), stop_bits=config.stop_bits,
         )  # fmt: skip
         # One by one: a meter that lacks a register refuses the whole of a request, and does not say which one it is.
+        self._failure = None
         first = {name: self._looked(name) for name in self._numbers}
         self._blocks = []
         most = min(config.most, 2 * PARAMETERS)
@@ -181,18 +183,31 @@ class Modbus(Bare):
         """Nothing: the meter measures all the time."""
 
     def next(self, deadline_ns: int) -> list[Reading]:
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
         readings: list[Reading] = []
         for block, of_block in self._blocks:
-            before_ns = clock.now_ns()
-            words = self._read(block)
-            after_ns = clock.now_ns()
-            values = []
-            for name in block.names:
-                number = self._numbers[name]
-                at = number.address - block.address
-                values.append(number.value(words[at : at + number.registers]))
-            readings += of_block.seen(before_ns, after_ns, values)
+            try:
+                readings += self._look(block, of_block)
+            except MeterError as error:
+                if not readings:
+                    raise
+                # What the requests before this one told is handed over first.
+                self._failure = error
+                break
         return readings
+
+    def _look(self, block: Block, of_block: Managed) -> list[Reading]:
+        before_ns = clock.now_ns()
+        words = self._read(block)
+        after_ns = clock.now_ns()
+        values = []
+        for name in block.names:
+            number = self._numbers[name]
+            at = number.address - block.address
+            values.append(number.value(words[at : at + number.registers]))
+        return of_block.seen(before_ns, after_ns, values)
 
     def close(self) -> None:
         if self._link is not None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+from pathlib import Path
 from typing import Any, Protocol
 
 from iojoule.meters import clock
@@ -71,6 +73,8 @@ class PymodbusLink:
             )
         except RuntimeError as error:
             raise Fatal(f"{error}: pip install 'iojoule[meters]'") from error
+        if device and Path(device).exists() and not os.access(device, os.R_OK | os.W_OK):
+            raise Fatal(f"{device}: permission denied; add the user to its group (often dialout)")
         if not self._client.connect():
             raise Reconnect(f"{device or f'{host}:{port}'} cannot be opened")
         line: Any = self._client.socket

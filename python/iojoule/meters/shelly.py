@@ -24,6 +24,8 @@ from iojoule.quantities import Seconds
 NEVER_WRAPS_J = 1e15
 JOULES_PER_WH, JOULES_PER_WATT_MINUTE = 3600.0, 60.0
 MINUTE_S = 60
+#: A clock that is this far from where it should be has been set.
+CLOCK_SET_NS = 3 * 10**9
 #: Errors of a plug that say its input was too much.
 TOO_MUCH = {"overpower", "overvoltage", "overcurrent"}
 #: Channels beside power and energy: quantity, unit, last digit, and where a Gen2 status has them.
@@ -190,7 +192,10 @@ class Shelly(Managed):
         received_ns = clock.now_ns()
         if not unix_s:
             return None
-        return self._clock.add(ClockProbe(sent_ns, int(unix_s) * 10**9, received_ns))
+        probe = ClockProbe(sent_ns, int(unix_s) * 10**9, received_ns)
+        if self._clock.probes and abs(self._clock.host_ns(probe.meter_ns)[0] - sent_ns) > CLOCK_SET_NS:
+            self._clock, self._minute_ts = ClockMap(1e9), None  # the minute in which it was set was none
+        return self._clock.add(probe)
 
     def close(self) -> None:
         if self._web is not None:
