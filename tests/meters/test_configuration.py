@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from iojoule.meters import meter_config_models, parse_meter
+
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "meters"
 
 WT310: dict[str, object] = {
     "kind": "yokogawa_wt310",
@@ -15,6 +22,16 @@ WT310: dict[str, object] = {
     "voltage_range": 300,
     "current_range": 0.5,
 }
+
+
+def on_its_page(kind: str) -> Iterator[dict[str, Any]]:
+    """The sections that the manual shows of a driver, each under the name of its kind."""
+    for block in re.findall(r"```toml[^\n]*\n(.*?)```", (PAGES / f"{kind}.md").read_text(), re.DOTALL):
+        for section in tomllib.loads(block).get("meter", []):
+            if section["kind"] == kind:
+                yield {key: value for key, value in section.items() if key != "name"}
+
+
 SECTIONS: list[dict[str, object]] = [
     {"kind": "powercap"},
     {"kind": "hwmon"},
@@ -31,10 +48,11 @@ SECTIONS: list[dict[str, object]] = [
         "channels": [{"id": "power", "boundary": "dc_rail", "accuracy": [0.1, 0.1, 60]}],
     },
     {"kind": "sigrok", "device": "demo", "channels": [{"id": "a0", "shows": "A0", "boundary": "modelled"}]},
+    *(section for kind in meter_config_models() for section in on_its_page(kind)),
 ]
 
 
-def test_every_driver_has_a_model_and_a_section_here() -> None:
+def test_every_driver_has_a_section_here_or_on_its_page() -> None:
     assert set(meter_config_models()) == {section["kind"] for section in SECTIONS}
 
 

@@ -54,7 +54,7 @@ class TasmotaConfig(ManagedConfig):
     @model_validator(mode="before")
     @classmethod
     def _looks_are_more_often_than_messages(cls, raw: object) -> object:
-        if isinstance(raw, dict) and "url" in raw and "interval" not in raw:
+        if isinstance(raw, dict) and raw.get("url") and "interval" not in raw:
             return {**raw, "interval": 0.25}
         return raw
 
