@@ -275,6 +275,18 @@ def test_a_clock_that_was_set_is_a_new_clock() -> None:
         assert driver.next(0)[0].start_ns == pytest.approx(50e9, abs=1e6)
 
 
+def test_what_is_scanned_after_the_clock_was_set_back_is_heard() -> None:
+    back: list[Line] = [("SYST:DATE?", "2002,06,02"), ("SYST:TIME?", "17,30,00.000"), ("SYST:DATE?", "2002,06,02")]
+    after = scan(SCAN, "01").replace(",18,", ",17,")
+    driver, _ = through(CONFIGURE, START, heard(scan(SCAN)), back, heard(after))
+    with clock.use(clock.SimClock(50 * 10**9)):
+        driver.configure()
+        driver.start()
+        first = driver.next(0)
+        driver.sync()
+        assert len(first) == len(driver.next(0)) == 4
+
+
 def test_a_range_that_was_not_taken_is_fatal() -> None:
     ask, said = "SENS:VOLT:DC:RANG? (@103)", "+1.00000000E+01"
     driver, _ = through(changed(CONFIGURE, ask, said), [(ask, said)])

@@ -60,6 +60,15 @@ def steps(driver: PerfEnergy) -> dict[str, Reading]:
     return {reading.channel: reading for reading in driver.next(0)}
 
 
+def test_packages_whose_processors_are_neighbours_are_all_read(tree: Tree) -> None:
+    """Where a board interleaves its packages the kernel lists them as a range."""
+    events = Transcript(*[0] * 5)
+    driver = opened(tree(pmu("pkg", "ram", "psys", cpumask="0-1")), events)
+    assert [cpu for _, _, cpu in events.opened] == [0, 0, 0, 1, 1]
+    contains = {channel.id: set(channel.contains) for channel in driver.describe().channels}
+    assert contains["psys"] == {"pkg0", "pkg1", "ram0", "ram1"}
+
+
 def test_every_domain_is_opened_on_one_processor_of_each_package(tree: Tree) -> None:
     events = Transcript(*range(5))
     driver = opened(tree(pmu("pkg", "ram", "psys", cpumask="0,18")), events)

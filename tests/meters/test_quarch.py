@@ -124,6 +124,15 @@ def test_an_overrun_loses_nothing_that_was_buffered_and_leaves_a_gap() -> None:
     assert link.said == []
 
 
+def test_an_overrun_that_a_look_at_the_clock_finds_loses_nothing_either() -> None:
+    driver, link = opened(running(1, "Overrun"), stripes("0 0 5000 100000 12000 0"))
+    driver.sync()
+    assert watts(driver.next(0))["power_5v"] == pytest.approx(0.5)
+    with pytest.raises(Reconnect, match="Overrun"):
+        driver.next(0)
+    assert link.said == []
+
+
 def test_stripes_that_are_missing_leave_a_gap() -> None:
     driver, _ = opened(running(12), stripes("0 0 5000 0 12000 0", "11 0 5000 0 12000 0"))
     clock.sleep(1.0)

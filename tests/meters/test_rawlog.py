@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,24 @@ def test_what_only_comes_in_is_written_every_second(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(rawlog, "LATEST_NS", 0)
     raw.received(b"third")
     assert [data for _, data in kept(tmp_path / "m.log")] == [b"first", b"second", b"third"]
+
+
+def test_what_is_heard_in_another_thread_while_something_is_sent_is_kept(tmp_path: Path) -> None:
+    """The MQTT library hears in a thread of its own."""
+    raw = RawFile(tmp_path / "m.log")
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        hearing = threading.Thread(target=lambda: [raw.received(b"%d" % n) for n in range(5000)])
+        hearing.start()
+        while hearing.is_alive():
+            raw.sent(b"?")
+        hearing.join()
+    finally:
+        sys.setswitchinterval(before)
+    raw.flush()
+    said = [data for direction, data in kept(tmp_path / "m.log") if direction == "<"]
+    assert said == [b"%d" % n for n in range(5000)]
 
 
 def test_bytes_that_look_like_a_record_are_data(tmp_path: Path) -> None:

@@ -131,6 +131,18 @@ def test_the_meters_clock_is_read_before_during_and_after_but_never_before_a_rea
     assert said[0]["probe"] == [0, 1000, 2]
 
 
+def test_a_look_at_the_clock_is_told_once_and_a_meter_that_had_none_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """PTDaemon's and Keithley's clocks are seen by their readings: at first not at all, then the last look again."""
+    monkeypatch.setattr(room, "SYNC_S", 0.0)
+    bench = Bench((0, 1), Reconnect("gone"), (2, 3), (3, 4))
+    seen = [None, *[ClockProbe(5, 1005, 7)] * 20]
+    monkeypatch.setattr(bench, "sync", lambda: seen.pop(0))
+    _, said, _ = run(bench, monkeypatch)
+    assert [document["probe"] for document in said if "probe" in document] == [[5, 1005, 7]]
+
+
 def test_a_clock_that_cannot_be_read_now_costs_no_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     def busy() -> ClockProbe | None:
         raise Retry("busy")

@@ -211,6 +211,7 @@ class Keysight34970a:
                 raise Reconnect(f"SYST:TIME?: {day!r}, {time!r}: {error}") from error
         if self.clock.probes and abs(self.clock.host_ns(probe.meter_ns)[0] - probe.sent_ns) > SET_NS:
             self.clock = ClockMap(MS_NS)
+            self._last_ns.clear()  # of the clock before: nothing of this one was heard
         return self.clock.add(probe)
 
     def stop(self) -> dict[str, Any] | None:

@@ -105,12 +105,10 @@ class PerfEnergy(Bare):
                 f"no PMU named power under {self.config.root}: this machine or its kernel offers no energy events"
             )
         kind, _ = number(pmu / "type")
-        cpus = [
-            int(word) for part in (optional_text(pmu / "cpumask") or "0").split(",") for word in part.split("-")[:1]
-        ]
+        cpus = _listed(optional_text(pmu / "cpumask") or "0")
         names = sorted(path.name for path in (pmu / "events").glob("energy-*") if "." not in path.name)
         self.counters = [
-            self._counter(pmu, name, cpu, package, names)
+            self._counter(pmu, name, cpu, package, len(cpus), names)
             for package, cpu in enumerate(cpus)
             for name in names
             if package == 0 or name != "energy-psys"  # the platform is one, whichever package is asked
@@ -125,7 +123,7 @@ class PerfEnergy(Bare):
                 raise Fatal(f"energy events may not be read by this user; allow it with: {_ALLOW}") from error
             raise Fatal(f"{counter.channel.id}: the kernel refused the event: {error.strerror}") from error
 
-    def _counter(self, pmu: Path, name: str, cpu: int, package: int, names: list[str]) -> Counter:
+    def _counter(self, pmu: Path, name: str, cpu: int, package: int, packages: int, names: list[str]) -> Counter:
         unit = optional_text(pmu / "events" / f"{name}.unit")
         if unit != "Joules":
             raise Fatal(f"{pmu}/events/{name}.unit is {unit!r}, not Joules")
@@ -138,9 +136,8 @@ class PerfEnergy(Bare):
         if domain == "pkg":
             inside = tuple(f"{one}{package}" for one in _IN_PACKAGE if f"energy-{one}" in names)
         elif domain == "psys":
-            cpus = (optional_text(pmu / "cpumask") or "0").count(",") + 1
             others = [one.removeprefix("energy-") for one in names if one != name]
-            inside = tuple(f"{one}{index}" for index in range(cpus) for one in others)
+            inside = tuple(f"{one}{index}" for index in range(packages) for one in others)
         u_rel = self.config.u_rel
         channel = Channel(
             "psys" if domain == "psys" else f"{domain}{package}",
@@ -200,3 +197,9 @@ class PerfEnergy(Bare):
             if counter.fd >= 0:
                 self.events.close(counter.fd)
         self.counters = []
+
+
+def _listed(cpus: str) -> list[int]:
+    """The processors of a kernel's list, ``0,18`` or ``0-1``: one of each package, neighbours where boards interleave."""
+    ends = [[int(word) for word in part.split("-")] for part in cpus.split(",")]
+    return [cpu for part in ends for cpu in range(part[0], part[-1] + 1)]

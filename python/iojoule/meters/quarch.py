@@ -126,7 +126,7 @@ class Quarch:
     def _begin(self, columns: tuple[tuple[str, str], ...]) -> None:
         self.columns = list(columns)
         self.clock = clock.ClockMap(resolution_ns=self.config.stripe_s * 1e9)
-        self.taken, self.ended = 0, ""
+        self.taken, self.ended, self.read_out = 0, "", False
 
     def _ask(self, command: str) -> str:
         if self.link is None:
@@ -199,15 +199,17 @@ class Quarch:
 
     def next(self, deadline_ns: int) -> list[Reading]:
         """The stripes made since the last call. After an overrun what is left is read, and the stream made anew."""
-        if self.ended:
+        if self.read_out:
             raise Reconnect(f"the stream ended: {self.ended}")
-        self.sync()
+        if not self.ended:
+            self.sync()
         readings: list[Reading] = []
         while True:
             lines = self._ask(f"stream text {_STRIPES_AT_ONCE}").splitlines()
             stripes = [line for line in map(str.strip, lines) if line and line != "eof"]
             for line in stripes:
                 readings += self._stripe(line)
+            self.read_out = bool(self.ended) and len(stripes) < _STRIPES_AT_ONCE
             if len(stripes) < _STRIPES_AT_ONCE or clock.now_ns() > deadline_ns:
                 return readings
 

@@ -6,6 +6,7 @@ direction is ``>`` for what was sent, ``<`` for what was heard. The length makes
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 from typing import BinaryIO
@@ -22,6 +23,8 @@ class RawFile:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file: BinaryIO | None = path.open("ab", buffering=0)
+        #: A library may hear in a thread of its own (MQTT).
+        self._lock = threading.Lock()
         self._waiting: list[bytes] = []
         self._written_ns = 0
         self.failure = ""
@@ -35,21 +38,23 @@ class RawFile:
             self.flush()
 
     def _put(self, direction: bytes, data: bytes) -> int:
-        now_ns = time.monotonic_ns()
-        self._waiting.append(b"%d %s %d\n%s\n" % (now_ns, direction, len(data), data))
+        with self._lock:
+            now_ns = time.monotonic_ns()
+            self._waiting.append(b"%d %s %d\n%s\n" % (now_ns, direction, len(data), data))
         return now_ns
 
     def flush(self) -> None:
         """Write what waits. A full disk must not stop the meter: the sampler reports the failure once."""
-        data, self._waiting, self._written_ns = b"".join(self._waiting), [], time.monotonic_ns()
-        if self._file is None or not data:
-            return
-        try:
-            self._file.write(data)
-        except OSError as error:
-            self.failure = f"raw log stopped: {error.strerror}"
-            self._file.close()
-            self._file = None
+        with self._lock:
+            data, self._waiting, self._written_ns = b"".join(self._waiting), [], time.monotonic_ns()
+            if self._file is None or not data:
+                return
+            try:
+                self._file.write(data)
+            except OSError as error:
+                self.failure = f"raw log stopped: {error.strerror}"
+                self._file.close()
+                self._file = None
 
 
 def records(text: bytes) -> list[tuple[int, str, bytes]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import json
-import math
 import os
 import select
 import signal
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from iojoule.meters import wire
-from iojoule.meters.base import Driver, Fatal, MeterError, Reconnect, Retry
+from iojoule.meters.base import ClockProbe, Driver, Fatal, MeterError, Reconnect, Retry
 from iojoule.meters.continuity import Continuity
 from iojoule.meters.punctual import punctual
 from iojoule.meters.rawlog import RawFile
@@ -74,7 +73,8 @@ class Sampler:
         self.described: dict[str, Any] = {}
         self.scheduling = ""
         self.since_ns = 0
-        self.sync_due_ns: float = math.inf
+        self.sync_due_ns = 0
+        self._probed: ClockProbe | None = None
         self._rows: list[wire.Row] = []
         self._rows_ns = 0
 
@@ -162,22 +162,20 @@ class Sampler:
             self._rows = []
 
     def _sync(self, probes: int) -> None:
-        """Look at the meter's clock, where it has one."""
-        self.sync_due_ns = math.inf
+        """Look at the meter's clock, where it has one by now. A look that was told is not told again."""
         for _ in range(probes):
+            self.sync_due_ns = time.monotonic_ns() + int(SYNC_S * 1e9)
             try:
                 probe = self.driver.sync()
             except Retry as error:
                 self._hand_over()
                 _say(event="warning", text=f"its clock was not read: {error}")
-                probe = None
-            else:
-                if probe is None:
-                    return
-            self.sync_due_ns = time.monotonic_ns() + SYNC_S * 1e9
-            if probe:
-                stamps = [probe.sent_ns, probe.meter_ns, probe.received_ns]
-                _say(probe=stamps, resolution_ns=probe.resolution_ns, since_ns=self.since_ns)
+                continue
+            if probe is None or probe == self._probed:
+                return
+            self._probed = probe
+            stamps = [probe.sent_ns, probe.meter_ns, probe.received_ns]
+            _say(probe=stamps, resolution_ns=probe.resolution_ns, since_ns=self.since_ns)
 
     def _lost(self, error: MeterError) -> None:
         if not self.failures:
@@ -197,8 +195,7 @@ class Sampler:
         self._hand_over()
         if self.connected:
             try:
-                if math.isfinite(self.sync_due_ns):
-                    self._sync(_PROBES_AT_THE_ENDS)
+                self._sync(_PROBES_AT_THE_ENDS)
                 final = self.driver.stop()
             except MeterError as error:
                 _say(event="warning", text=f"no final reading: {error}")

@@ -44,7 +44,7 @@ class TcpLine:
 
     def __init__(self, address: str, timeout_s: float, context: ssl.SSLContext | None, raw: RawLog) -> None:
         host, _, port = address.rpartition(":")
-        self._raw, self._buffer, self._address = raw, b"", address
+        self._raw, self._buffer, self._address, self._timeout_s = raw, b"", address, timeout_s
         host = host.strip("[]")
         try:
             plain = socket.create_connection((host, int(port)), timeout_s)
@@ -60,6 +60,7 @@ class TcpLine:
 
     def send(self, line: bytes) -> None:
         self._raw.sent(line)
+        self._socket.settimeout(self._timeout_s)
         try:
             self._socket.sendall(line)
         except OSError as error:
