@@ -124,6 +124,55 @@ def test_a_log_that_is_replaced_or_cut_is_opened_anew(tmp_path: Path) -> None:
     assert [reading.value for reading in meter.next(0)] == [2.0]
 
 
+def test_a_log_that_takes_the_place_of_another_is_read_from_its_begin(tmp_path: Path) -> None:
+    """Rotation: nobody opens the new log before there is something in it."""
+    log = tmp_path / "log.csv"
+    add(log, "Power (W)\n1\n")
+    meter = following(log)
+    log.rename(tmp_path / "log.csv.1")
+    add(log, "Power (W)\n2\n3\n")
+    with pytest.raises(Reconnect, match="replaced or cut"):
+        meter.next(0)
+    meter.close()
+    meter.configure()
+    meter.start()
+    add(log, "4\n")
+    assert [reading.value for reading in meter.next(0)] == [2.0, 3.0, 4.0]
+
+
+def test_a_log_that_comes_while_it_is_waited_for_is_read_from_its_begin(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    meter = LogFile(LogFileConfig(path=log, value_column="1", unit="W"))
+    with pytest.raises(Reconnect, match="waited for"):
+        meter.configure()
+    add(log, "Watts")
+    with pytest.raises(Reconnect, match="no whole line"):
+        meter.configure()
+    meter.close()
+    add(log, "\n5\n6\n")
+    meter.configure()
+    meter.start()
+    assert [reading.value for reading in meter.next(0)] == [5.0, 6.0]
+
+
+def test_a_log_that_was_out_of_sight_is_read_on_and_nothing_twice(tmp_path: Path) -> None:
+    """A share on the network that did not answer for a while."""
+    log = tmp_path / "log.csv"
+    add(log, "Power (W)\n1\n")
+    meter = following(log)
+    add(log, "2\n3")
+    assert [reading.value for reading in meter.next(0)] == [2.0]
+    log.rename(tmp_path / "away")
+    with pytest.raises(Reconnect):
+        meter.next(0)
+    meter.close()
+    (tmp_path / "away").rename(log)
+    add(log, "0\n4\n")
+    meter.configure()
+    meter.start()
+    assert [reading.value for reading in meter.next(0)] == [30.0, 4.0]
+
+
 @pytest.mark.parametrize(
     ("header", "keys", "said"),
     [

@@ -58,17 +58,30 @@ class LogLink(Protocol):
     def close(self) -> None: ...
 
 
+#: Device and inode of a log, and up to where it was read.
+Left = tuple[int, int, int]
+
+
 class FileTail:
-    """A log on disk. Reconnect where it is not there, or was replaced or cut."""
+    """A log on disk, read on from where it was ``left`` where it is still the same. Reconnect where it is not there, or
+    was replaced or cut."""
 
     HEAD = 1 << 16
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, left: Left | None = None) -> None:
         self.path = path
         try:
             self._fd = os.open(path, os.O_RDONLY)
         except OSError as error:
             raise Reconnect(f"{path}: {error.strerror}; it is waited for") from error
+        here = os.fstat(self._fd)
+        self.goes_on = left is not None and (here.st_dev, here.st_ino) == left[:2] and here.st_size >= left[2] > 0
+        if left and self.goes_on:
+            os.lseek(self._fd, left[2], os.SEEK_SET)
+
+    def left(self) -> Left:
+        here = os.fstat(self._fd)
+        return here.st_dev, here.st_ino, os.lseek(self._fd, 0, os.SEEK_CUR)
 
     def head(self) -> bytes:
         return os.pread(self._fd, self.HEAD, 0)
@@ -109,16 +122,25 @@ class LogFile(Bare):
         self.channel: Channel | None = None
         self._scale = 1.0
         self.log: LogLink | None = None
+        self._tail: FileTail | None = None
+        #: Since when whatever the log says is of our time: it was not there, or was left by us.
+        self._awaited = False
+        self._left: Left | None = None
         self._rest = b""
         self._how = log_text.Dialect(",", ".")
         self._value_at = 0
         self._time_at: int | None = None
         self._looked_ns = 0
         self._count: tuple[int, float] | None = None
+        self._old = True
 
     def configure(self) -> None:
         config = self.config
-        self.log = self._link or FileTail(config.path)
+        awaited, self._awaited = self._awaited, True
+        if self._link is None:
+            self._tail = FileTail(config.path, self._left)
+        self.log = self._link or self._tail
+        assert self.log
         lines = self.log.head().decode("utf-8-sig", errors="replace").splitlines(keepends=True)
         whole = [line.strip() for line in lines if line.endswith(("\n", "\r")) and line.strip()]
         if not whole:
@@ -133,6 +155,7 @@ class LogFile(Bare):
         unit = config.unit or log_text.header_unit(names[self._value_at])[1]
         if unit is None:
             raise Fatal(f"{config.path}: the header names no unit of column {config.value_column}; give unit = 'W'")
+        self._old = not awaited
         quantity, base_unit, self._scale = log_text.UNITS[unit]
         kind: base.Kind = (
             "counter" if quantity == "energy" else "instant" if config.window == "instant" else "window_mean"
@@ -161,10 +184,21 @@ class LogFile(Bare):
         return Description(identity, (self.channel,))
 
     def start(self) -> None:
-        """From here on: what the log held before is of another time. A half line at its end is waited for whole."""
+        """From here on, where the log was there before us: what it holds is of another time, and a half line at its end
+        is waited for whole. A log that came while we waited for it, or took the place of ours, is ours from its begin.
+        """
         assert self.log
-        self._rest, self._count = self.log.skip(), None
-        self._looked_ns = clock.now_ns()
+        if self._old:
+            self._rest, self._count = self.log.skip(), None
+            self._looked_ns = clock.now_ns()
+        elif not (self._tail and self._tail.goes_on):
+            self._looked_ns = self._looked_ns or clock.now_ns()
+            self._rest = self.log.fresh()
+            self.raw.received(self._rest)
+            head, _, values = self._rest.partition(b"\n")
+            row = log_text.cells(head.decode("utf-8-sig", errors="replace").strip(), self._how)
+            if math.isnan(log_text.number(row[self._value_at], self._how.decimal)):
+                self._rest = values
 
     def next(self, deadline_ns: int) -> list[Reading]:
         if self.log is None:
@@ -226,6 +260,8 @@ class LogFile(Bare):
         return read(self.channel, before[0], at_ns, int(u_time_s * 1e9), math.nan if flags else used, *flags)
 
     def close(self) -> None:
+        if self._tail:
+            self._left = self._tail.left()
         if self.log:
             self.log.close()
-        self.log = None
+        self.log = self._tail = None

@@ -200,6 +200,6 @@ class PerfEnergy(Bare):
 
 
 def _listed(cpus: str) -> list[int]:
-    """The processors of a kernel's list, ``0,18`` or ``0-1``: one of each package, neighbours where boards interleave."""
+    """One processor of each package in a kernel's list, ``0,18``; ``0-1`` where a board interleaves its packages."""
     ends = [[int(word) for word in part.split("-")] for part in cpus.split(",")]
     return [cpu for part in ends for cpu in range(part[0], part[-1] + 1)]
