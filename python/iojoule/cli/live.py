@@ -14,7 +14,9 @@ from iojoule.cli.console import say
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from iojoule.experiment.displays import Ask
     from iojoule.experiment.step import Figures
+    from iojoule.meters.manual import ManualConfig
 
 PLAIN_EVERY_S = 10.0
 WINDOW_S = 2.0
@@ -49,6 +51,10 @@ class PlainView:
     def note(self, text: str) -> None:
         say(text)
 
+    def asking(self, ask: Ask) -> Ask:
+        """``ask`` as it is."""
+        return ask
+
     def show(self, figures: Figures) -> None:
         rate, throughput = self._rates.of(figures.done, figures.bytes)
         if time.monotonic() - self._last >= PLAIN_EVERY_S:
@@ -65,6 +71,18 @@ class RichView:
 
     def note(self, text: str) -> None:
         self._live.console.print(text, highlight=False, markup=False)  # a rule is told in brackets: [mounted]
+
+    def asking(self, ask: Ask) -> Ask:
+        """``ask`` with the panel taken away meanwhile: it would paint over the question."""
+
+        def alone(config: ManualConfig, when: str) -> float | None:
+            self._live.stop()
+            try:
+                return ask(config, when)
+            finally:
+                self._live.start()
+
+        return alone
 
     def show(self, figures: Figures) -> None:
         self._live.update(self._panel(figures))

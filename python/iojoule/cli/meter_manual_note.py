@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from iojoule.meters.config import MeterConfig
+    from iojoule.meters.manual import ManualConfig
 
 
 def manual_note(
@@ -57,46 +56,12 @@ def _notes_of(folder: Path, meter: str) -> Path:
     return runs[-1] / "raw" / f"{meter}.notes"
 
 
-def ask_before(configs: Sequence[MeterConfig]) -> list[MeterConfig]:
-    """The configurations with what each display shows now, where a person can be asked and nothing is noted yet."""
-    return [
-        config.model_copy(update={"start": _asked(config, "now")}) if _open(config) else config for config in configs
-    ]
-
-
-def ask_after(configs: Sequence[MeterConfig], run: Path) -> None:
-    """Ask for what each display shows at the end, and let it be read; a meter that is not told has no energy."""
-    import time
-
-    from iojoule.meters.manual import note
-
-    asked = [config for config in configs if config.kind == "manual" and _can_ask()]
-    for config in asked:
-        value = _asked(config, "at the end")
-        if value is not None:
-            notes: Any = getattr(config, "notes", None)
-            note(notes or run / "raw" / f"{config.name}.notes", value, time.monotonic_ns())
-    if asked:
-        time.sleep(2 * max(config.interval for config in asked))
-
-
-def _open(config: MeterConfig) -> bool:
-    noted = getattr(config, "notes", None)
-    return config.kind == "manual" and getattr(config, "start", None) is None and noted is None and _can_ask()
-
-
-def _can_ask() -> bool:
+def asked(config: ManualConfig, when: str) -> float | None:
+    """What a person on this terminal says the display shows; None where there is none, or the answer is empty."""
     import sys
 
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _asked(config: MeterConfig, when: str) -> float | None:
-    """A number, or None where the answer is empty."""
-    import sys
-
-    while True:
-        print(f"{config.name} shows {when} ({getattr(config, 'unit', '')}): ", end="", file=sys.stderr, flush=True)
+    while sys.stdin.isatty() and sys.stderr.isatty():
+        print(f"{config.name} shows {when} ({config.unit}): ", end="", file=sys.stderr, flush=True)
         text = sys.stdin.readline().strip().replace(",", ".")
         if not text:
             return None
@@ -104,3 +69,4 @@ def _asked(config: MeterConfig, when: str) -> float | None:
             return float(text)
         except ValueError:
             print(f"{text!r} is no number", file=sys.stderr)
+    return None

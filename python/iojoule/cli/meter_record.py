@@ -38,13 +38,15 @@ def record(
     Examples:  iojoule meter record wall.toml -o wall.csv --for 30s · iojoule meter record wall.toml -o runs/bench
     """
     from iojoule.cli import console
-    from iojoule.cli.meter_manual_note import ask_after, ask_before
+    from iojoule.cli.meter_manual_note import asked
     from iojoule.cli.meter_sections import meters_of
     from iojoule.cli.values import value_of
     from iojoule.errors import ConfigError, Exit
+    from iojoule.experiment import displays
     from iojoule.experiment.recording import Recording
     from iojoule.quantities import seconds
     from iojoule.report.data import run_data
+    from iojoule.report.words import made_words
     from iojoule.store.reader import open_run
 
     span_s = None if span is None else value_of(span, seconds, "--for")
@@ -57,12 +59,12 @@ def record(
         raise ConfigError(f"{output} is there already" + ("; --force overwrites it" if table else ""), key="-o")
     if folder.exists():
         raise ConfigError(f"{folder} is there already: what an earlier recording left that was killed", key="-o")
-    configs = ask_before(configs)
+    configs = displays.before(configs, asked)
     with Recording(configs, folder, lambda text: console.say(f"  {text}"), {}) as recording:
         console.say(f"recording {', '.join(config.name for config in configs)}; a line begins a phase, Ctrl-C ends")
         ended = _attend(recording, span_s)
         recording.end_phase()
-        ask_after(configs, folder)
+        displays.after(configs, folder, asked)
     run = run_data(open_run(folder))
     phases, count = summary(run), run.readings().num_rows
     code = int(Exit.FINE if ended or span_s is None else Exit.INTERRUPTED)
@@ -75,6 +77,8 @@ def record(
         return code
     for event in _told(run):
         print(f"{event['meter']}: {event['event'].removeprefix('meter_')} {event['text']}".rstrip())
+    if run.made_meters:
+        print(f"{made_words(run.made_meters)}: simulated watts")
     for row in phases:
         print("  ".join((f"{row['phase']:10}", f"{row['seconds']:9.3f} s", f"{row['channel']:24}", _spelled(row))))
     print(f"{count:,} readings: {output}")

@@ -45,6 +45,7 @@ def app(
     from iojoule.cli.confirm import confirm_destruction
     from iojoule.cli.job_file import plan_any
     from iojoule.cli.live import live_view
+    from iojoule.cli.meter_manual_note import asked
     from iojoule.errors import ConfigError
     from iojoule.experiment.resume import plan_of
     from iojoule.experiment.runner import Campaign
@@ -65,7 +66,7 @@ def app(
         raise ConfigError("name an experiment file, or a campaign with --resume")
     confirm_destruction(plan, yes=yes, campaign=earlier.path if earlier else None)
     with live_view() as view:
-        campaign = Campaign(plan, show=view.show, note=view.note, allow_debug=debug_build)
+        campaign = Campaign(plan, show=view.show, note=view.note, ask=view.asking(asked), allow_debug=debug_build)
         folder, code = campaign.run(resume=earlier, timeout_s=timeout_s)
     return finish(folder, code, report=not no_report, json=json)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from iojoule.errors import ConfigError, Exit, HostError, IojouleError
+from iojoule.experiment.displays import Ask, nobody
 from iojoule.experiment.plan import Plan
 from iojoule.experiment.step import Brake, Figures, StepContext, run_step
 from iojoule.store.reader import CampaignFolder
@@ -25,7 +26,15 @@ Note = Callable[[str], None]
 class Campaign:
     """One execution of one plan."""
 
-    def __init__(self, plan: Plan, *, show: Callable[[Figures], None], note: Note, allow_debug: bool = False) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        show: Callable[[Figures], None],
+        note: Note,
+        ask: Ask = nobody,
+        allow_debug: bool = False,
+    ) -> None:
         from iojoule import _native
 
         if _native.DEBUG_BUILD and not allow_debug:
@@ -33,7 +42,7 @@ class Campaign:
                 "this engine was built without optimisation and would measure itself",
                 remedy="make build   (or --debug-build, to try things out)",
             )
-        self.plan, self.show, self.note = plan, show, note
+        self.plan, self.show, self.note, self.ask = plan, show, note, ask
         self.brake = Brake()
         self.status = "complete"
 
@@ -89,7 +98,7 @@ class Campaign:
     def _steps(self, campaign: CampaignWriter, done: set[int], facts: Mapping[str, Any]) -> int:
         prepared = self._prepare(campaign.path)
         content = self._content(campaign.path, prepared)
-        context = StepContext(self.plan, self.brake, content, prepared, self.show)
+        context = StepContext(self.plan, self.brake, content, prepared, self.show, self.ask)
         failed = False
         for step in self.plan.steps:
             if step.index in done:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iojoule.errors import DeviceError, IojouleError, RunFailed
-from iojoule.experiment import ranging
+from iojoule.experiment import displays, ranging
 from iojoule.experiment.metering import Metering
 from iojoule.experiment.plan import Plan, Step
 from iojoule.experiment.processor import ProcessorTime
@@ -88,6 +88,7 @@ class StepContext:
     content: Mapping[tuple[str, str], Path]
     prepared: Mapping[str, Mapping[str, Any]]
     show: Callable[[Figures], None]
+    ask: displays.Ask = displays.nobody
 
 
 def run_step(context: StepContext, step: Step, folder: Path, facts: Mapping[str, Any]) -> str:
@@ -151,6 +152,7 @@ def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack,
     watch.idle("idle", plan.header.idle)
     _drive(context, step, run, target, watch)
     watch.idle("idle", plan.header.idle_after)
+    displays.after(meters.configs, run.path, context.ask)
     watch.rest(meters.longest_s)
     if step.role == ranging.ROLE:
         run.manifest["ranging"] = ranging.found(meters.configs, meters.peaks)
@@ -158,6 +160,7 @@ def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack,
 
 def _meters(context: StepContext, step: Step, run: RunWriter, figures: Figures) -> Metering:
     configs, found_by = ranging.ranged(context.plan.experiment.meter, step, run.path.parent)
+    configs = displays.before(configs, context.ask, first=step.index == 0)
     advice = ranging.REPEAT if found_by else ranging.OVERLOADED
     if found_by:
         run.manifest["ranges_found_by"] = found_by
