@@ -19,7 +19,7 @@ from .words import COMPARED, HEADLINES, SOURCES, boundary_text, label
 
 @dataclass(frozen=True)
 class Row:
-    """Cells of one row; `kind` styles it: "", "section", "good", "bad", "modelled"."""
+    """Cells of one row; `kind` styles it: "", "section", "good", "bad", "doubt", "modelled"."""
 
     cells: Sequence[str]
     kind: str = ""
@@ -210,7 +210,7 @@ def profiles_table(scenarios: Sequence[Scenario]) -> Table | None:
         "A rule is kept where every run keeps it. Rules marked unverified were not read in the standard itself: their "
         "limits are known second-hand, and keeping them is no claim of compliance."
     )
-    return Table("Profiles", ["rule", "verdict", "figure", "limit", "standing"], rows, note)
+    return Table("Profiles", ["rule", "verdict", "figure", "limit", "channel", "standing"], rows, note)
 
 
 def _profile_row(verdicts: Sequence[Verdict]) -> Row:
@@ -222,8 +222,9 @@ def _profile_row(verdicts: Sequence[Verdict]) -> Row:
     limit = f"{first.bound} {first.limit:g} {first.unit}".strip()
     if first.bound == "is":
         figure, limit = {"kept": "yes", "broken": "no"}.get(worst.state, "not known"), "yes"
-    kind = {"kept": "good", "broken": "bad"}.get(worst.state, "")
-    return Row([first.what, said, figure, limit, "" if first.verified else "unverified"], kind)
+    kind = {"kept": "good", "broken": "bad", "unknown": "doubt"}[worst.state]
+    of = worst.of if worst.state != "kept" else ""
+    return Row([first.what, said, figure, limit, of, "" if first.verified else "unverified"], kind)
 
 
 def quoted_u(half: float | None, unit: str) -> str:
@@ -241,6 +242,8 @@ def provenance(campaign: CampaignData) -> list[Table]:
             f"Accuracies are standard uncertainties (k = 1); U is {COVERAGE_FACTOR:g} u.",
         ),
     ]
+    if said := sorted(_identities(campaign), key=lambda row: row.cells[0]):
+        tables.append(Table("What the meters say", ["meter", "", ""], said))
     first = campaign.runs[0].manifest if campaign.runs else {}
     for title, key in (("Host", "host"), ("Target", "target"), ("Workload", "workload"), ("Engine", "engine")):
         seen: dict[str, str] = {}
@@ -258,7 +261,7 @@ def provenance(campaign: CampaignData) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-METER_HEAD = ["meter", "channel", "boundary", "kind", "drive", "accuracy (k = 1)", "contains", "identity"]
+METER_HEAD = ["meter", "channel", "boundary", "kind", "drive", "accuracy (k = 1)", "contains"]
 
 
 def _meters(campaign: CampaignData) -> Iterator[Row]:
@@ -276,14 +279,22 @@ def _meters(campaign: CampaignData) -> Iterator[Row]:
                         f"{meter.get('name')} ({meter.get('driver', '?')})", str(channel.get("id")),
                         boundary_text(boundary), str(channel.get("kind", "")).replace("_", " "),
                         str(channel.get("drive") or "–"), _accuracy(channel),
-                        ", ".join(channel.get("contains") or ()) or "–", _identity(meter),
+                        ", ".join(channel.get("contains") or ()) or "–",
                     ],
                     "modelled" if boundary == MODELLED else "",
                 )  # fmt: skip
 
 
-def _identity(meter: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {plain(value)}" for key, value in (meter.get("identity") or {}).items()) or "–"
+def _identities(campaign: CampaignData) -> Iterator[Row]:
+    """What each meter said of itself and confirmed of its settings, a row each; what changed between runs too."""
+    seen = {
+        (str(meter.get("name")), name, value): None
+        for run in campaign.runs
+        for meter in run.meters
+        for name, value in _flat(meter.get("identity") or {})
+    }
+    for meter, name, value in seen:
+        yield Row([meter, name, value])
 
 
 def _accuracy(channel: Mapping[str, Any]) -> str:
