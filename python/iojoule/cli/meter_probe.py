@@ -47,6 +47,7 @@ def probe(
 
 
 def _probe(config: MeterConfig, count: int, patience_s: float) -> dict[str, Any]:
+    from iojoule.meters import laboratory
     from iojoule.meters.base import Fatal, MeterError, NoRawLog
     from iojoule.meters.table import driver_class
 
@@ -56,6 +57,8 @@ def _probe(config: MeterConfig, count: int, patience_s: float) -> dict[str, Any]
     try:
         driver.configure()
         said |= driver.describe().document(config.name, config.kind, driver.poll_s or config.interval)
+        if laboratory.is_made(config.model_dump()):
+            said["identity"] = {"laboratory": laboratory.MADE} | said["identity"]
         said["clock"] = _clock(driver)
         driver.start()
         readings = _read(driver, config, count, patience_s)

@@ -109,9 +109,12 @@ def print_campaign(campaign: CampaignData, *, budget: bool = False, everything: 
     """The figures as text; an incomplete run speaks for itself and is kept out of the means."""
     from iojoule.report.reduce import metrics_of, reduce_campaign
     from iojoule.report.sweep import sweep_of
+    from iojoule.report.words import made_words
 
     scenarios, _ = reduce_campaign(campaign)
     print(f"{campaign.experiment}: {campaign.status}, {len(campaign.runs)} runs")
+    if made := sorted({name for run in campaign.runs for name in run.made_meters}):
+        print(f"  {made_words(made)}: simulated watts")
     for run in campaign.runs:
         if run.status != "complete":
             rows = run.requests(["seq"]).num_rows

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import iojoule
-from iojoule.meters import wire
+from iojoule.meters import laboratory, wire
 from iojoule.meters.base import ClockProbe, Rail, Reading
 from iojoule.meters.clock_history import ClockHistory
 from iojoule.meters.config import MeterConfig
@@ -127,6 +127,8 @@ class MeterProcess:
             return readings
         if "describe" in said:
             self.description = said["describe"] | self._config.stated
+            if laboratory.is_made(self._config.model_dump()):
+                self.description["identity"] = {"laboratory": laboratory.MADE} | self.description["identity"]
         elif "probe" in said:
             sent_ns, meter_ns, received_ns = map(int, said["probe"])
             probe = ClockProbe(sent_ns, meter_ns, received_ns, int(said["resolution_ns"]))

@@ -61,6 +61,11 @@ class RunData:
         return bool(self.manifest.get("simulated"))
 
     @property
+    def made_meters(self) -> list[str]:
+        """Names of its meters that were instruments of the laboratory."""
+        return [str(meter.get("name")) for meter in self.meters if (meter.get("identity") or {}).get("laboratory")]
+
+    @property
     def ranging(self) -> bool:
         """It was made to find the ranges of meters: what it measured, with autorange, enters no figure."""
         return (self.manifest.get("step") or {}).get("role") == "ranging"

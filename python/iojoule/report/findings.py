@@ -12,7 +12,7 @@ from .data import CampaignData
 from .numbers import percent, plain, quoted
 from .reduce import Group, RunResult, Scenario
 from .sweep import sweep_of
-from .words import COMPARED, boundary_text
+from .words import COMPARED, boundary_text, made_words
 
 ORDER = {"fail": 0, "warning": 1, "result": 2, "ok": 3, "note": 4}
 LIMIT_PER_TEXT = 4
@@ -168,6 +168,8 @@ def _power(runs: Sequence[RunResult]) -> list[Finding]:
         found.append(Finding("warning", "Power is modelled from utilisation, not measured."))
     elif any(MODELLED in metric.boundary for metric in systems):
         found.append(Finding("note", "Modelled power is shown beside measured power and is marked as modelled."))
+    if made := sorted({name for one in runs for name in one.run.made_meters}):
+        found.append(Finding("warning", f"{made_words(made)}: every watt and joule of them is simulated."))
     for one in runs:
         for metric in one.metrics:
             if metric.name == "energy" and metric.scope == "system" and metric.value is None:

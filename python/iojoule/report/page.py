@@ -72,6 +72,7 @@ def build_report(campaign: CampaignData, *, interval_s: float | None = None) -> 
         findings=findings(campaign, scenarios),
         sections=sections,
         profiles=profiles_table(scenarios),
+        made=any(run.made_meters for run in campaign.runs),
         runs=runs_table(scenarios),
         provenance=provenance(campaign),
         colours=paint,

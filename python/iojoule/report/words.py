@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 HEADLINES: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     (
         "What was served",
@@ -134,3 +136,10 @@ def label(name: str, scope: str) -> str:
 def boundary_text(boundary: str) -> str:
     """A boundary, or several joined by +, in words."""
     return " + ".join(BOUNDARIES.get(part, part) for part in boundary.split("+") if part)
+
+
+def made_words(meters: Sequence[str]) -> str:
+    """That these meters are no real ones."""
+    several = len(meters) > 1
+    who = " and ".join(filter(None, (", ".join(meters[:-1]), meters[-1])))
+    return f"{who} {'are instruments' if several else 'is an instrument'} of iojoule meter lab, not of the real world"

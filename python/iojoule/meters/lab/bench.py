@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, get_args
 
-from iojoule.meters import clock
+from iojoule.meters import clock, laboratory
 from iojoule.meters.lab.faults import Fault
 from iojoule.meters.lab.front import Front
 from iojoule.meters.lab.load import Driven, Truth
@@ -62,6 +62,7 @@ class Bench:
         self.truth, self.places, self.record = truth, {place.name: place for place in places}, record
         self.opened_ns = 0
         self._ending = threading.Event()
+        self._noted = ExitStack()
         self._thread = threading.Thread(target=self._keep, name="bench", daemon=True)
 
     def __enter__(self) -> Bench:
@@ -69,6 +70,7 @@ class Bench:
         try:
             for place in self.places.values():
                 place.plug()
+            self._noted.enter_context(laboratory.noted([place.section() for place in self.places.values()]))
         except BaseException:
             self._clear()
             raise
@@ -81,6 +83,7 @@ class Bench:
         self._clear()
 
     def _clear(self) -> None:
+        self._noted.close()
         for place in self.places.values():
             with contextlib.suppress(OSError):
                 place.unplug()
