@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iojoule.meters import parse_meter
-from iojoule.meters.base import Fatal, Retry
+from iojoule.meters.base import Fatal, Reconnect, Retry
 from iojoule.meters.ipmi import Ipmi, power
 from iojoule.meters.ipmi_link import IpmitoolLink
 
@@ -83,7 +83,7 @@ def test_a_measurement_that_is_not_active_is_none() -> None:
 @pytest.mark.parametrize(
     ("reply", "error", "says"),
     [
-        ("c1", Fatal, "knows no such command"),
+        ("c1", Reconnect, "knows no such command"),
         ("d4", Fatal, "insufficient privilege"),
         ("c0", Retry, "node busy"),
         ("ff", Retry, "0xff"),

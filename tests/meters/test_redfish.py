@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from iojoule.meters import parse_meter
 from iojoule.meters.base import Fatal, Reconnect, Retry
@@ -111,7 +112,7 @@ def test_null_while_the_bmc_starts_is_waited_for() -> None:
         (Reply(200, b"<html>"), Retry, "no JSON"),
         (Reply(200, b"[]"), Retry, "no object"),
         (Reply(401, b"{}"), Fatal, "does not let a stranger"),
-        (Reply(404, b"{}"), Fatal, "no such resource"),
+        (Reply(404, b"{}"), Reconnect, "no such resource"),
         (Reply(302, b"", {"location": "https://elsewhere/"}), Fatal, "sends to https://elsewhere/"),
     ],
 )
@@ -155,6 +156,23 @@ def test_a_session_is_opened_once_and_closed_and_its_end_opens_another(monkeypat
     refused, _ = meter(ROOT, (post, Reply(401, b"{}")), **keys)
     with pytest.raises(Fatal, match="opened no session for me"):
         refused.configure()
+
+
+def test_what_a_bmc_had_before_it_was_started_anew_is_waited_for() -> None:
+    first = metrics(5)
+    driver, _ = meter(ROOT, ALL, CHASSIS, first, CHASSIS, ROOT, ("/c", {"Members": []}))
+    driver.configure()
+    with pytest.raises(Reconnect, match="no chassis"):
+        driver.configure()
+    never, _ = meter(ROOT, ("/c", {"Members": []}))
+    with pytest.raises(Fatal, match="no chassis"):
+        never.configure()
+
+
+@pytest.mark.parametrize("kind", ["redfish", "shelly", "tasmota"])
+def test_a_password_in_an_address_is_refused_since_addresses_stand_in_the_manifest(kind: str) -> None:
+    with pytest.raises(ValidationError, match="url"):
+        parse_meter({"kind": kind, "url": "http://me:secret@192.0.2.9"})
 
 
 def test_a_certificate_that_is_not_looked_at_is_recorded() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from iojoule.meters import parse_meter
-from iojoule.meters.base import Fatal, Retry
+from iojoule.meters.base import Fatal, Reconnect, Retry
 from iojoule.meters.snmp_link import Value
 from iojoule.meters.snmp_pdu import DESCRIPTION, SnmpPdu
 
@@ -124,6 +124,14 @@ def test_an_object_that_is_gone_for_a_while_is_asked_for_again() -> None:
     driver.configure()
     with pytest.raises(Retry, match=r"no longer has .*4\.3\.1\.5\.1: noSuchInstance"):
         driver.next(0)
+
+
+def test_a_pdu_that_is_starting_is_waited_for() -> None:
+    starting: dict[str, Value] = {f"{APC}.4.3.1.5.1": "noSuchInstance", f"{APC}.4.3.1.9.1": "noSuchInstance"}
+    driver, _ = meter(whole(31, 1), WHO, starting, model="apc_rpdu2")
+    driver.configure()
+    with pytest.raises(Reconnect, match="it has no such value"):
+        driver.configure()
 
 
 def test_objects_that_no_table_has_are_named_in_the_section() -> None:

@@ -28,9 +28,10 @@ ACTIVE = 0x40
 FULL = 0xFFFF
 #: Completion codes that a later attempt may change: busy, out of resources, time-out.
 PASSING = {0xC0: "node busy", 0xC3: "timeout", 0xC4: "out of space", 0xCE: "no response", 0xD0: "not ready"}
-REFUSED = {
-    0xC1: "it knows no such command", 0xC9: "parameter out of range", 0xCB: "no such sensor", 0xCC: "invalid data",
-    0xD4: "insufficient privilege", 0xD5: "not supported in its present state",
+REFUSED = {0xC9: "parameter out of range", 0xCC: "invalid data", 0xD4: "insufficient privilege"}
+#: What a BMC that starts does not have yet, and another never has.
+LACKING = {
+    0xC1: "it knows no such command", 0xCB: "no such sensor", 0xD5: "not supported in its present state",
 }  # fmt: skip
 
 
@@ -128,6 +129,8 @@ class Ipmi(Managed):
         what = f"IPMI 0x{netfn:02x} 0x{command:02x}: the BMC answers 0x{code:02x}"
         if code in REFUSED:
             raise Fatal(f"{what}, {REFUSED[code]}")
+        if code in LACKING:
+            raise self.lacks(f"{what}, {LACKING[code]}")
         if code:
             raise Retry(f"{what}, {PASSING.get(code, 'an error')}")
         return answer[1:]

@@ -16,7 +16,18 @@ from typing import Any
 from pydantic import Field
 
 from iojoule.meters import base
-from iojoule.meters.base import Bare, Channel, Description, Fatal, NoRawLog, RawLog, Reading, read
+from iojoule.meters.base import (
+    Bare,
+    Channel,
+    Description,
+    Fatal,
+    MeterError,
+    NoRawLog,
+    RawLog,
+    Reading,
+    Reconnect,
+    read,
+)
 from iojoule.meters.config import MeterConfig
 from iojoule.meters.counter import EnergyCounter
 from iojoule.meters.polled import TOLERANCE, Polled, Window
@@ -129,6 +140,10 @@ class Managed(Bare):
         for one in registers:
             one.counter = before.get(one.channel) or one.counter
         self.registers = registers
+
+    def lacks(self, text: str) -> MeterError:
+        """What was there once may come back, as after a restart of the device; what never was is for a person."""
+        return (Reconnect if self.registers else Fatal)(text)
 
     def forget(self) -> None:
         """The device was out of sight: nothing of its updates is known any more."""

@@ -35,7 +35,7 @@ PLACES = (
 
 class RedfishConfig(ManagedConfig):
     kind: Literal["redfish"] = "redfish"
-    url: str = Field(pattern=r"^https?://[^/]+/?$", description="https://HOST of the BMC.")
+    url: str = Field(pattern=r"^https?://[^/?#@]+/?$", description="https://HOST of the BMC.")
     chassis: str | None = Field(default=None, description="Id of the chassis; needed where several tell a power.")
     username: str | None = Field(default=None, description="Who logs in; without one nobody does.")
     password_file: Path | None = Field(default=None, description="File whose first line is the password.")
@@ -82,7 +82,7 @@ class Redfish(Managed):
             self._open_session(*login)
         found = [(path, *place) for path in self._chassis(root) if (place := self._place(path))]
         if len(found) != 1:
-            raise Fatal(
+            raise self.lacks(
                 f"{len(found)} chassis tell a power: {', '.join(path for path, *_ in found)}; name one in chassis"
             )
         chassis, self._resource, self._paths, document = found[0]
@@ -118,7 +118,7 @@ class Redfish(Managed):
         wanted = self.config.chassis
         chosen = [path for path in paths if wanted is None or path.rstrip("/").rpartition("/")[2] == wanted]
         if not chosen:
-            raise Fatal(f"no chassis {wanted or ''} (there are: {', '.join(paths) or 'none'})")
+            raise self.lacks(f"no chassis {wanted or ''} (there are: {', '.join(paths) or 'none'})")
         return chosen
 
     def _place(self, chassis: str) -> tuple[str, tuple[tuple[Any, ...], ...], Mapping[str, Any]] | None:
@@ -159,7 +159,7 @@ class Redfish(Managed):
             # Not followed: the password would go wherever the answer says.
             raise Fatal(f"{path}: the BMC sends to {reply.headers.get('location')}; write that in url")
         if reply.status == 404:
-            raise Fatal(f"{path}: the BMC has no such resource")
+            raise self.lacks(f"{path}: the BMC has no such resource")
         if reply.status != 200:
             raise Retry(f"{path}: {reply.status}")
         return _parsed(path, reply)

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from iojoule.meters import clock
-from iojoule.meters.base import Fatal, RawLog, Reading, Reconnect, Retry
+from iojoule.meters.base import RawLog, Reading, Reconnect, Retry
 from iojoule.meters.managed import Managed, ManagedConfig, register, secret
 from iojoule.meters.snmp_link import Credentials, PysnmpLink, SnmpLink, Value
 from iojoule.meters.snmp_oids import FACTORS, MODULUS, SENTINELS, TABLES, UNITS, Model, Oid
@@ -121,10 +121,10 @@ class SnmpPdu(Managed):
             modulus = one.modulus * scale if one.quantity == "energy" else None
             unit_of = UNITS[one.quantity]
             registers.append(register(config, name, one.quantity, unit_of, scale, modulus=modulus, inside=inside))
-        self.has(registers)
         for oid, value in zip(self._oids, self._link.get(self._oids), strict=True):
             if isinstance(value, str) or value in SENTINELS:
-                raise Fatal(f"{oid}: the PDU answers {value}: it has no such value")
+                raise self.lacks(f"{oid}: the PDU answers {value}: it has no such value")
+        self.has(registers)
         described = self._link.get([DESCRIPTION])[0]
         self.identity = {
             "host": config.host, "description": str(described), "version": "3" if config.username else "2c",
@@ -138,7 +138,7 @@ class SnmpPdu(Managed):
             return oid, one.scale
         told, lowest = self._online.get([digits, least])
         if isinstance(told, str) or not 0 <= told <= 9:
-            raise Fatal(f"{digits}: the PDU answers {told}: it has no such sensor")
+            raise self.lacks(f"{digits}: the PDU answers {told}: it has no such sensor")
         # The signed column is undefined for sensors that go beyond 32 bits; they cannot be negative.
         return signed if isinstance(lowest, int) and lowest < 0 else oid, one.scale * 10.0**-told
 
