@@ -171,6 +171,23 @@ def test_what_was_read_before_a_failure_is_handed_over_first() -> None:
     assert link.rows == []
 
 
+def test_a_counter_goes_on_counting_while_the_line_is_lost() -> None:
+    shown = [words(kwh) for kwh in (1.0, 1.0, 1.125, 1.5, 1.5, 1.75)]
+    link = Script(*((ENERGY, one) for one in shown))
+    driver = Modbus(ModbusConfig.model_validate({**SECTION, "quantities": ["energy"]}), link=link)
+    sim, found = clock.SimClock(), list[Reading]()
+    with clock.use(sim):
+        driver.configure()
+        for looks in (2, 2):
+            for _ in range(looks):
+                sim.sleep_until(sim.now_ns() + 600 * S)
+                found += driver.next(sim.now_ns())
+            if link.rows:
+                driver.configure()
+    assert link.rows == [] and sum(one.value for one in found) == pytest.approx((1.75 - 1.125) * 3.6e6)
+    assert found[0].start_ns < 10**12 + 1201 * S < found[-1].end_ns, "one step reaches over the loss"
+
+
 def test_nan_is_a_sentinel_and_no_measurement() -> None:
     driver = configured((POWER, words(math.nan)))
     (reading,) = driver.next(0)

@@ -6,7 +6,8 @@ request has windows of its own. What a counter cannot resolve is in the uncertai
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+import math
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -121,11 +122,13 @@ class Modbus(Bare):
         self.poll_s: float | None = config.interval
         self._link: ModbusLink | None = None
         self._numbers = config.numbers()
-        self._blocks: list[tuple[Block, Managed]] = []
+        most, bridge = min(config.most, 2 * PARAMETERS), MODELS[config.model].bridge if config.model else 0
+        self._blocks = [(block, Managed(config, self.raw)) for block in blocks(self._numbers, most, bridge)]
         self._failure: MeterError | None = None
 
     def configure(self) -> None:
         config = self.config
+        self.close()  # a serial line is opened by one at a time, be it by us
         model = MODELS[config.model] if config.model else None
         self._link = self._given or PymodbusLink(
             config.unit, config.timeout, self.raw, host=config.host or "", port=config.port,
@@ -135,18 +138,17 @@ class Modbus(Bare):
         # One by one: a meter that lacks a register refuses the whole of a request, and does not say which one it is.
         self._failure = None
         first = {name: self._looked(name) for name in self._numbers}
-        self._blocks = []
-        most = min(config.most, 2 * PARAMETERS)
-        for block in blocks(self._numbers, most, model.bridge if model else 0):
-            of_block = Managed(config, self.raw)
+        for block, of_block in self._blocks:
+            of_block.forget()
+            registers = []
             for name in block.names:
                 number = self._numbers[name]
                 modulus = number.wraps_at(NEVER_WRAPS_J) if number.quantity == "energy" else None
                 step = number.step(first[name] or 0.0)
                 unit, inside = UNITS[number.quantity], config.inside(name)
                 made = register(config, name, number.quantity, unit, step, modulus=modulus, inside=inside)
-                of_block.registers.append(made)
-            self._blocks.append((block, of_block))
+                registers.append(made)
+            of_block.has(registers)
 
     def _looked(self, name: str) -> float | None:
         number = self._numbers[name]
@@ -208,6 +210,10 @@ class Modbus(Bare):
             at = number.address - block.address
             values.append(number.value(words[at : at + number.registers]))
         return of_block.seen(before_ns, after_ns, values)
+
+    def stop(self) -> dict[str, Any] | None:
+        closest_s = min(of_block.closest_s for _, of_block in self._blocks)
+        return {"closest_changes_s": closest_s} if math.isfinite(closest_s) else None
 
     def close(self) -> None:
         if self._link is not None:

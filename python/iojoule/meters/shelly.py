@@ -34,7 +34,7 @@ BESIDE = (("voltage", "V", 0.1, "voltage"), ("current", "A", 0.001, "current"), 
 
 class ShellyConfig(ManagedConfig):
     kind: Literal["shelly"] = "shelly"
-    url: str = Field(pattern=r"^https?://[^/?#]+/?$", description="http://HOST of the plug.")
+    url: str = Field(pattern=r"^https?://[^/?#@]+/?$", description="http://HOST of the plug.")
     component: Literal["Switch", "PM1", "Cover"] = Field(default="Switch", description="What measures, of Gen2.")
     id: int = Field(default=0, ge=0, description="Which of several.")
     username: str = Field(default="admin", description="Who logs in where a password is given; Gen2 knows admin only.")
@@ -70,6 +70,7 @@ class Shelly(Managed):
 
     def configure(self) -> None:
         config = self.config
+        self.close()
         self.forget()
         self._counted.forget()
         self._clock, self._minute_ts = ClockMap(1e9), None
@@ -90,19 +91,20 @@ class Shelly(Managed):
             self._gen = _generation(said)
         shown, counted, _ = self._looked()
         if shown[0] is None:
-            raise Fatal(f"{config.component} {config.id} of {config.url} tells no power")
-        self.registers = [register(config, "power", "power", "W", config.resolution, inside=self._inside(counted))]
-        self.registers += [
+            raise self.lacks(f"{config.component} {config.id} of {config.url} tells no power")
+        registers = [register(config, "power", "power", "W", config.resolution, inside=self._inside(counted))]
+        registers += [
             register(config, name, name, unit, digit)
             for (name, unit, digit, _), value in zip(BESIDE, shown[1:], strict=True)
             if value is not None
         ]
+        self.has(registers)
         self._present = [True, *(value is not None for value in shown[1:])]
         step_j = config.energy_resolution
         if step_j is None:
             step_j = 0.001 * JOULES_PER_WH if self._gen > 1 else JOULES_PER_WATT_MINUTE
         energy = register(self._counted_config, "energy", "energy", "J", step_j, modulus=NEVER_WRAPS_J)
-        self._counted.registers = [energy] if counted is not None else []
+        self._counted.has([energy] if counted is not None else [])
         self._minute = None
         if config.minutes and self._gen > 1:
             if self.sync() is None:

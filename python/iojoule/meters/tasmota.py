@@ -35,7 +35,7 @@ BESIDE = (
 
 class TasmotaConfig(ManagedConfig):
     kind: Literal["tasmota"] = "tasmota"
-    url: str | None = Field(default=None, pattern=r"^https?://[^/?#]+/?$", description="http://HOST of the plug.")
+    url: str | None = Field(default=None, pattern=r"^https?://[^/?#@]+/?$", description="http://HOST of the plug.")
     broker: str | None = Field(default=None, description="Name or address of the MQTT broker.")
     port: int = Field(default=1883, gt=0, lt=65536, description="Port of the broker.")
     topic: str | None = Field(default=None, pattern=r"^[^#+%]+$", description="The plug's Topic, over MQTT.")
@@ -99,6 +99,7 @@ class Tasmota(Bare):
     # ------------------------------------------------------------------ what both ways share
 
     def configure(self) -> None:
+        self.close()
         self._shown.forget()
         self._counted.forget()
         if self.config.url:
@@ -111,20 +112,22 @@ class Tasmota(Bare):
         config, energy = self.config, part(sensors, "ENERGY")
         power, total = number(energy.get("Power")), number(energy.get("Total"))
         if power is None:
-            raise Fatal("the plug tells no ENERGY Power: it does not measure, or has several phases")
+            raise self._shown.lacks("the plug tells no ENERGY Power: it does not measure, or has several phases")
         beside = [one for one in BESIDE if number(energy.get(one[-1])) is not None]
         self._keys = ["Power", *(key for *_, key in beside)]
         # Both are of one socket: what tells of all the time counts in a total.
         of_power = ("energy",) if total is not None and config.url else ()
         of_energy = ("power",) if config.broker else ()
-        self._shown.registers = [register(config, "power", "power", "W", config.resolution, inside=of_power)]
-        self._shown.registers += [register(config, name, name, unit, digit) for name, unit, digit, _ in beside]
+        shown = [register(config, "power", "power", "W", config.resolution, inside=of_power)]
+        shown += [register(config, name, name, unit, digit) for name, unit, digit, _ in beside]
         step_j = config.energy_resolution
-        counted = register(config, "energy", "energy", "J", step_j, modulus=NEVER_WRAPS_J, inside=of_energy)
-        self._counted.registers = [counted] if total is not None else []
+        energies = register(config, "energy", "energy", "J", step_j, modulus=NEVER_WRAPS_J, inside=of_energy)
+        counted = [energies] if total is not None else []
         if config.broker:
-            for one in (*self._shown.registers, *self._counted.registers):
+            for one in (*shown, *counted):
                 one.channel = replace(one.channel, min_interval_s=config.interval)
+        self._shown.has(shown)
+        self._counted.has(counted)
         where = {"url": config.url} if config.url else {"broker": f"{config.broker}:{config.port}"}
         version = {"version": firmware["Version"]} if firmware.get("Version") else {}
         self._identity = where | ({"topic": config.topic} if config.topic else {}) | version
@@ -138,6 +141,9 @@ class Tasmota(Bare):
 
     def next(self, deadline_ns: int) -> list[Reading]:
         return self._asked() if self.config.url else self._told(deadline_ns)
+
+    def stop(self) -> dict[str, Any] | None:
+        return self._shown.stop() if self.config.url else None
 
     def close(self) -> None:
         for link in (self._web, self._mqtt):
