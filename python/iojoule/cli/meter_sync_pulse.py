@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from iojoule.cli.meter_sections import FileArgument, KindOption, SettingOption
-
-if TYPE_CHECKING:
-    from iojoule.experiment.known_load import Submitted
-    from iojoule.report.data import RunData
-
-SEARCH_S = 4.0
-U_LOAD_S = 0.03
-"""How far the power may come after what was submitted, as a standard uncertainty: caches, supplies, bins."""
 
 
 def sync_pulse(
@@ -39,9 +31,10 @@ def sync_pulse(
     from iojoule.cli import console
     from iojoule.cli.meter_sections import meters_of
     from iojoule.errors import Exit
-    from iojoule.experiment.known_load import disk_under, drive
+    from iojoule.experiment.known_load import computing, disk_under, drive, writing
     from iojoule.experiment.recording import Recording
     from iojoule.report.data import run_data
+    from iojoule.report.pulses import seen
     from iojoule.store.reader import open_run
 
     configs = meters_of(file, kind, setting)
@@ -50,8 +43,8 @@ def sync_pulse(
         folder = Path(scratch) / "run"
         with Recording(configs, folder, lambda text: console.say(f"  {text}"), {}) as recording:
             console.say(f"driving {where} in pulses")
-            load = drive(None if cpu else on, scale, recording.tick)
-        rows = seen(run_data(open_run(folder)), load)
+            load = drive(computing() if cpu else writing(on), scale, recording.tick)
+        rows = seen(run_data(open_run(folder)), *load.activity(), load.began_ns)
     code = int(Exit.FINE if rows and all(row["ok"] for row in rows) else Exit.CHECK_FAILED)
     if json:
         amounts = {"how": load.how, "pulses_s": (load.ended_ns - load.began_ns) * 1e-9, "submitted": sum(load.amount)}
@@ -64,41 +57,3 @@ def sync_pulse(
     if not rows:
         print("no meter has a channel of power")
     return code
-
-
-def seen(run: RunData, load: Submitted) -> list[dict[str, Any]]:
-    """When each channel of power saw the load, after it was submitted."""
-    import math
-
-    from iojoule.metrics.channels import channels, series
-    from iojoule.metrics.pulse import NoPulse, disagreement, lag
-
-    edges, activity = load.activity()
-    rows = []
-    for name, one in series(run.readings(), channels(run.meters)).items():
-        start, end = one.seconds(load.began_ns)
-        row: dict[str, Any] = {"channel": name, "offset_s": None, "u_s": None, "u_map_s": one.u_time_s, "ok": False}
-        rows.append(row)
-        watts = one.watts().copy()
-        watts[one.bad] = math.nan
-        try:
-            found = lag(edges, activity, start, end, watts, -SEARCH_S, SEARCH_S)
-        except NoPulse as error:
-            row["note"] = f"cannot be aligned: {error}"
-            continue
-        row["correlation"] = found.correlation
-        if not found.found:
-            row["note"] = (
-                f"its power does not follow the load (correlation {found.correlation:.2f}); is it on that disk?"
-            )
-            continue
-        u_s = math.hypot(found.u, U_LOAD_S)
-        apart = disagreement(found.seconds, u_s, 0.0, one.u_time_s)
-        row |= {"offset_s": found.seconds, "u_s": u_s, "apart": apart, "ok": apart <= 2}
-        row["note"] = f"correlation {found.correlation:.3f}" + ("" if apart <= 2 else _warning(found.seconds))
-    return rows
-
-
-def _warning(seconds: float) -> str:
-    side = "later" if seconds > 0 else "earlier"
-    return f"; OFF: it sees the load {side} than its clock and latency say, by more than twice the uncertainty"

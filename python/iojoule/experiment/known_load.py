@@ -1,6 +1,6 @@
-"""A load of known times, to see when each meter sees it: writes past the page cache, or a busy processor, in pulses.
+"""A load of known times, to see when each meter sees it: writes or reads past the page cache, or a busy processor.
 
-The pulses and rests differ in length, so that the pattern fits its own echo at one lag only.
+It comes in pulses. They and the rests differ in length, so that the pattern fits its own echo at one lag only.
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ BLOCK = 1 << 20
 FILE_BLOCKS = 256
 BIN_S = 0.02
 CPU_STEP_S = 0.005
+
+
+Act = tuple[Callable[[], float], str]
+"""Does a piece of load and says how much it was (bytes, or seconds of processor); and how it is done, in words."""
+Load = contextlib.AbstractContextManager[Act]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +66,12 @@ def disk_under(folder: Path) -> str:
     return name
 
 
-def drive(folder: Path | None, scale: float, tick: Callable[[], None]) -> Submitted:
-    """The whole pattern, on a file made below ``folder`` and removed afterwards; on one processor where it is None.
-
-    ``tick`` is called at least ten times a second. HostError where the file cannot be written past the page cache.
-    """
+def drive(load: Load, scale: float, tick: Callable[[], None]) -> Submitted:
+    """The whole pattern. ``tick`` is called after each act, and at least ten times a second."""
     at: list[int] = []
     amount: list[float] = []
     began_ns = time.monotonic_ns()
-    with _writing(folder) if folder else _computing() as (act, how):
+    with load as (act, how):
         for busy_s, rest_s in PATTERN:
             until = time.monotonic() + busy_s * scale
             while time.monotonic() < until:
@@ -83,9 +85,15 @@ def drive(folder: Path | None, scale: float, tick: Callable[[], None]) -> Submit
     return Submitted(at, amount, began_ns, time.monotonic_ns(), how)
 
 
+def pattern_s(scale: float) -> float:
+    """Seconds of the whole pattern."""
+    return scale * sum(busy + rest for busy, rest in PATTERN)
+
+
 @contextlib.contextmanager
-def _writing(folder: Path) -> Iterator[tuple[Callable[[], float], str]]:
-    """One block after the other, over and over, each on the disk before the next."""
+def writing(folder: Path) -> Iterator[Act]:
+    """One block after the other to a file below ``folder``, over and over, each on the disk before the next; it
+    is removed afterwards. HostError where it cannot be written past the page cache."""
     buffer = mmap.mmap(-1, BLOCK)
     buffer.write(os.urandom(BLOCK))
     try:
@@ -116,7 +124,33 @@ def _writing(folder: Path) -> Iterator[tuple[Callable[[], float], str]]:
 
 
 @contextlib.contextmanager
-def _computing() -> Iterator[tuple[Callable[[], float], str]]:
+def reading(path: Path) -> Iterator[Act]:
+    """One block after the other of a device or file, from its begin to its end and over again; nothing is changed.
+    HostError where it cannot be read past the page cache."""
+    buffer = mmap.mmap(-1, BLOCK)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    except OSError as error:
+        raise HostError(f"{path} cannot be read past the page cache: {error.strerror}", missing="O_DIRECT") from error
+    try:
+        blocks = max(1, os.lseek(fd, 0, os.SEEK_END) // BLOCK)
+        turn = 0
+
+        def read() -> float:
+            nonlocal turn
+            taken = os.preadv(fd, [buffer], turn % blocks * BLOCK)
+            turn += 1
+            return float(taken)
+
+        yield read, f"sequential reads of 1 MiB past the page cache of {path}"
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def computing() -> Iterator[Act]:
+    """A processor that does nothing useful."""
+
     def spin() -> float:
         until = time.monotonic() + CPU_STEP_S
         while time.monotonic() < until:

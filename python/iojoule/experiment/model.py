@@ -42,6 +42,11 @@ class Header(BaseModel):
     output: Path = Field(Path("runs"), description="Folder for campaign folders.")
     idle: Seconds = Field(0.0, description="Idle time measured before each workload; gives the idle power.")
     idle_after: Seconds = Field(0.0, description="Idle time measured after each workload; shows how far idle drifted.")
+    sync_pulse: bool = Field(
+        False,
+        description="Drive a load of known times at both ends of each measured step (15 s each: reads of the storage, "
+        "or a busy processor) and say when each meter saw it.",
+    )
     interval: Seconds | None = Field(
         None, gt=0, description="Interval of the power and rate figures; 15 s, or less in short runs, if left out."
     )

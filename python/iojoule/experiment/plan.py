@@ -19,6 +19,7 @@ from iojoule.experiment.model import NAME, Experiment, Header
 from iojoule.experiment.parse import Source, config_error, load
 from iojoule.experiment.phase_length import short_phases
 from iojoule.experiment.sections import KINDS, model_of, quantity
+from iojoule.experiment.sync_pulses import both_s
 from iojoule.meters.table import DRIVERS, driver_class, parse_meter
 from iojoule.quantities import nbytes, spelled_size
 
@@ -99,7 +100,7 @@ class Plan:
         before it is prepared or run. Making, purging and filling targets comes on top."""
         lengths = {name: _expected_s(variant.model) for name, variant in self.workloads.items()}
         loads = [lengths[step.workload] for step in self.steps]
-        idle_s = self.header.idle + self.header.idle_after
+        idle_s = self.header.idle + self.header.idle_after + both_s(self.header.sync_pulse)
         return len(self.steps) * idle_s + sum(load for load in loads if load is not None), loads.count(None)
 
 

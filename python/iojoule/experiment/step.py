@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from iojoule.errors import DeviceError, IojouleError, RunFailed
-from iojoule.experiment import displays, ranging
+from iojoule.experiment import displays, ranging, sync_pulses
 from iojoule.experiment.metering import Metering
 from iojoule.experiment.plan import Plan, Step
 from iojoule.experiment.processor import ProcessorTime
@@ -97,7 +97,7 @@ def run_step(context: StepContext, step: Step, folder: Path, facts: Mapping[str,
     target = plan.targets[step.target].model
     workload = plan.workloads[step.workload].model
     expected_s = workload.expected_s(context.prepared[step.workload])
-    idle_s = plan.header.idle + plan.header.idle_after
+    idle_s = plan.header.idle + plan.header.idle_after + sync_pulses.both_s(plan.header.sync_pulse)
     figures = Figures(
         step, len(plan.steps), target.kind in STORAGE, expected_s=None if expected_s is None else idle_s + expected_s
     )
@@ -149,9 +149,14 @@ def _attempt(context: StepContext, step: Step, run: RunWriter, stack: ExitStack,
     if isinstance(target, Storage) and target.paths:
         _bring_into_state(context, step, run, target, watch)
     run.phase("prepare", began, time.monotonic_ns())
+    synced = plan.header.sync_pulse and step.role != ranging.ROLE
+    if synced:
+        watch.pulse("begin")
     watch.idle("idle", plan.header.idle)
     _drive(context, step, run, target, watch)
     watch.idle("idle", plan.header.idle_after)
+    if synced:
+        watch.pulse("end")
     displays.after(meters.configs, run.path, context.ask)
     watch.rest(meters.longest_s)
     if step.role == ranging.ROLE:
@@ -330,6 +335,20 @@ class _Watch:
             self.rest(seconds)
             with self.lock:
                 self.run.phase(phase, begin, time.monotonic_ns())
+
+    def pulse(self, edge: Literal["begin", "end"]) -> None:
+        """A load of known times, outside of all phases that count."""
+        self.figures.phase = f"sync pulse at the {edge}"
+
+        def tick() -> None:
+            if self.context.brake.now:
+                raise Interrupted
+            self.tick()
+
+        load = sync_pulses.pulse(self.target, tick)
+        with self.lock:
+            self.run.event("sync_pulse", **sync_pulses.document(load, edge))
+        self.rest(self.meters.longest_s)
 
     def rest(self, seconds: float) -> None:
         """Let ``seconds`` pass, so that windows still open in a meter are delivered."""

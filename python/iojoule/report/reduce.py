@@ -24,6 +24,7 @@ from iojoule.metrics.repeats import campaign_metrics, compare
 from iojoule.metrics.summary import channel_series, requests_unlogged, run_metrics
 
 from .data import CampaignData, RunData
+from .pulses import pulses
 from .reading_flags import flagged
 from .verdicts import phase_length, verdicts
 
@@ -139,7 +140,7 @@ def reduce_run(run: RunData, interval_s: float) -> RunResult:
         if ended in measured.column_names
     }
     said = findings_of(run, measured, metrics)
-    judged, doubts = verdicts(run, metrics), [*flagged(run), *phase_length(run, metrics)]
+    judged, doubts = verdicts(run, metrics), [*flagged(run), *phase_length(run, metrics), *pulses(run)]
     main = run.phase("measure")
     shown = [span for span in run.phases if span.name in SHOWN]
     if main is None or main.seconds <= 0:
