@@ -209,7 +209,8 @@ def test_faults_over_mqtt_invent_nothing(broker: None) -> None:
             backs = kinds(seen).count("back")
             front.faults.next.append(fault)  # type: ignore[arg-type]
             back_again(seen, backs)
-        assert any("offline" in text for _, text in seen.events) and any("JSON" in text for _, text in seen.events)
+        said = " ".join(text for _, text in seen.events)
+        assert "is offline" in said and "is no JSON" in said, seen.events
         backs = kinds(seen).count("back")
         front.faults.next += ["silent", "silent", "silent"]
         seen.until(lambda: any("2.5 TelePeriods" in text for _, text in seen.events))

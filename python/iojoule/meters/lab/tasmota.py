@@ -184,7 +184,7 @@ class TasmotaFront(TasmotaHttpFront):
         ending = threading.Event()
 
         def begin() -> Any:
-            plug: Any = paho.Client(paho.CallbackAPIVersion.VERSION2)  # type: ignore[attr-defined]
+            plug: Any = paho.Client(paho.CallbackAPIVersion.VERSION2, reconnect_on_failure=False)  # type: ignore[attr-defined]
             if self.LOGIN is not None:
                 plug.username_pw_set(*self.LOGIN)
             plug.will_set(f"tele/{TOPIC}/LWT", "Offline", retain=True)
@@ -207,7 +207,9 @@ class TasmotaFront(TasmotaHttpFront):
             while not ending.wait(min(0.05, max(0.0, (self.tele_due_ns() - clock.now_ns()) * 1e-9))):
                 if clock.now_ns() < self.tele_due_ns():
                     continue
-                for wait_s, part in self.faults.parts(json.dumps(self.told(clock.now_ns())).encode()):
+                parts = list(self.faults.parts(json.dumps(self.told(clock.now_ns())).encode()))
+                # A session that is cut brings a message whole or not at all.
+                for wait_s, part in parts[-1:] if parts and parts[-1][1] is None else parts:
                     ending.wait(wait_s)
                     if part is None:
                         # Gone without a word: the broker tells the will, and the plug comes back.
@@ -216,7 +218,7 @@ class TasmotaFront(TasmotaHttpFront):
                         ending.wait(0.5)
                         plug = begin()
                     else:
-                        plug.publish(f"tele/{TOPIC}/SENSOR", part)
+                        plug.publish(f"tele/{TOPIC}/SENSOR", part).wait_for_publish(1.0)
             plug.disconnect()
             plug.loop_stop()
 
