@@ -77,3 +77,9 @@ def test_a_model_of_power_has_no_windows_to_align() -> None:
 def test_the_plan_tells_it_in_its_document_too() -> None:
     document = plan("8s").describe()["short_phases"]
     assert [one["needed_s"] for one in document] == [10.0, 10.0] and document[0]["step_share"] == 1.0
+
+
+def test_a_controller_whose_delay_nobody_knows_may_be_off_by_half_an_update() -> None:
+    unknown = short_phases(plan("40s", "redfish", 'url = "https://192.0.2.9"\nupdate = "1s"'))
+    assert {(one.needed_s, "a shift of 0.5 s" in one.why) for one in unknown} == {(50.0, True)}
+    assert short_phases(plan("40s", "redfish", 'url = "https://192.0.2.9"\nupdate = "1s"\nlatency = 0.2')) == []

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from iojoule.meters.base import Channel
 from iojoule.meters.config import MeterConfig
+from iojoule.meters.managed import ManagedConfig
 from iojoule.meters.table import driver_class
 from iojoule.metrics.phase_length import WINDOWS, alignment_s, shortest_s
 
@@ -79,13 +81,13 @@ def window_and_shift(meter: MeterConfig) -> tuple[float, float]:
 
     From the section; from the driver's channels too, where it knows them before the meter is opened.
     """
-    driver: Any = driver_class(meter.kind)
-    try:
-        channels = [channel for channel in driver(meter).channels if hasattr(channel, "latency_s")]
-    except Exception:  # not every driver knows itself before it has looked
-        channels = []
+    make: Any = driver_class(meter.kind)
+    # Not every driver knows itself before it has looked.
+    channels = [channel for channel in getattr(make(meter), "channels", ()) if isinstance(channel, Channel)]
     windows = [_seconds(getattr(meter, key, None)) for key in LONGEST]
     shifts = [_seconds(getattr(meter, key, None)) for key in SHIFTS]
+    if isinstance(meter, ManagedConfig) and meter.latency is None:
+        shifts.append(meter.update / 2)  # either way of what is taken
     return (
         max([*windows, *(channel.min_interval_s for channel in channels)]),
         max([*shifts, *(channel.latency_s for channel in channels)]),
