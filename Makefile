@@ -8,7 +8,7 @@ PROFILE ?= release
 RUST := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint bench docs fuzz lock clean system
+.PHONY: help build demo test stress lint bench docs fuzz lock clean system
 
 help: ## list these targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -30,9 +30,16 @@ demo: build ## the main job on a synthetic day of web traffic; ends with a repor
 system: ## what the tests need from the system: installed when root, named otherwise
 	@scripts/system-packages
 
+# Tests that load the machine or a device, or ask when something happened, run alone; the others mostly wait.
+ALONE := tests/e2e tests/experiment tests/host tests/targets tests/workloads tests/test_docs.py
+
 test: build system ## build and pass every test
 	cargo test --workspace --locked --quiet
-	$(PY) -m pytest
+	$(PY) -m pytest --numprocesses 4 --dist loadfile $(ALONE:%=--ignore=%)
+	$(PY) -m pytest $(ALONE)
+
+stress: build ## the long versions: every front's coverage in 200 runs
+	$(PY) -m pytest -m stress --numprocesses 2
 
 lint: build ## formatters, linters, types, import directions
 	cargo fmt --all --check

@@ -10,6 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes tells of what else the machine does, not of the law.
+settings.register_profile("iojoule", deadline=None)
+settings.load_profile("iojoule")
 
 ROOT = Path(__file__).resolve().parent.parent
 
