@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from iojoule.meters import clock, scanner
-from iojoule.meters.base import ClockProbe, Description, NoRawLog, RawLog, Reading, Reconnect
+from iojoule.meters.base import ClockProbe, RawLog, Reading, Reconnect
 from iojoule.meters.clock import ClockMap
 from iojoule.meters.dialogue import Dialogue
-from iojoule.meters.scanner import ScannerConfig, Setting, channel_list
+from iojoule.meters.scanner import MS_NS, Scanner, Setting, channel_list
+from iojoule.meters.scanner_config import ScannerConfig
 from iojoule.meters.visa import Link
 
-MS_NS = 10**6
 #: Where the timer of the stamps begins anew, s (from memory, unverified).
 TIMER_S = 100_000
 #: The timer was set, not adrift, when a scan is off by this much.
@@ -69,34 +69,17 @@ def settings(config: Keithley2700Config) -> list[Setting]:
     ]  # fmt: skip
 
 
-class Keithley2700:
-    """Channels ``<rail>_voltage`` and ``<rail>_shunt``, instants; the power of the rails is made of them later."""
+class Keithley2700(Scanner):
+    """Scans when it is asked."""
 
     Config: ClassVar[type[Keithley2700Config]] = Keithley2700Config
-    RANGES: ClassVar[tuple[str, ...]] = ("ranges",)
+    config: Keithley2700Config
 
     def __init__(self, config: Keithley2700Config, raw: RawLog | None = None, link: Link | None = None) -> None:
-        self.config, self.raw, self._link = config, raw or NoRawLog(), link
-        self.poll_s = config.interval
-        self.points = config.points()
-        self.ranges = scanner.Ranges(config)
-        self.clock = ClockMap(MS_NS)
-        self.identity: dict[str, Any] = {}
-        self.meter: Dialogue | None = None
+        super().__init__(config, raw, link)
         #: First stamp of the last scan, and when it was asked for.
         self._before: tuple[int, int] | None = None
         self._probe: ClockProbe | None = None
-        self._kept: list[Reading] = []
-
-    @classmethod
-    def ranged(cls, config: Keithley2700Config, peaks: Mapping[str, float]) -> Keithley2700Config:
-        return config.with_ranges_above(peaks)
-
-    @property
-    def _dialogue(self) -> Dialogue:
-        if self.meter is None:
-            raise Reconnect("not connected")
-        return self.meter
 
     def configure(self) -> None:
         config = self.config
@@ -107,11 +90,6 @@ class Keithley2700:
         confirmed = scanner.carry_out(meter, settings(config))
         scanner.check_errors(meter)
         self.identity = identity | {"confirmed": confirmed}
-
-    def describe(self) -> Description:
-        rails = tuple(rail.made() for rail in self.config.rails)
-        channels = tuple(point.channel for point in self.points)
-        return Description({"resource": self.config.resource} | self.identity, channels, rails)
 
     def start(self) -> None:
         pass  # every question starts a scan
@@ -125,7 +103,7 @@ class Keithley2700:
         words = self._dialogue.numbers("READ?", 3 * len(self.points), self.config.scan_s + self.config.timeout)
         received_ns = clock.now_ns()
         values, stamps_s, addresses = words[0::3], words[1::3], words[2::3]
-        if [point.address for point in self.points] != addresses:
+        if list(self.points) != addresses:
             raise Reconnect(f"READ?: channels {addresses} are not those of the scan")
         stamps_ns = self._on_one_line(stamps_s, sent_ns)
         lasted_ns = stamps_ns[-1] - stamps_ns[0]
@@ -133,7 +111,7 @@ class Keithley2700:
         self._probe = self.clock.add(ClockProbe(sent_ns, stamps_ns[0], max(received_ns - lasted_ns, sent_ns + 1)))
         return [
             scanner.reading(point, self.ranges, value, *self._at(stamp_ns))
-            for point, value, stamp_ns in zip(self.points, values, stamps_ns, strict=True)
+            for point, value, stamp_ns in zip(self.points.values(), values, stamps_ns, strict=True)
         ]
 
     def _on_one_line(self, stamps_s: list[float], sent_ns: int) -> list[int]:
@@ -164,8 +142,3 @@ class Keithley2700:
     def stop(self) -> dict[str, Any] | None:
         self._dialogue.say("ROUT:SCAN:LSEL NONE")
         return None
-
-    def close(self) -> None:
-        if self.meter:
-            self.meter.close()
-        self.meter = None

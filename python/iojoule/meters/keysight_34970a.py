@@ -14,10 +14,11 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from iojoule.meters import clock, scanner
-from iojoule.meters.base import ClockProbe, Description, NoRawLog, RawLog, Reading, Reconnect
+from iojoule.meters.base import ClockProbe, RawLog, Reading, Reconnect
 from iojoule.meters.clock import ClockMap
 from iojoule.meters.dialogue import Dialogue
-from iojoule.meters.scanner import ScannerConfig, Setting, channel_list
+from iojoule.meters.scanner import MS_NS, Scanner, Setting, channel_list
+from iojoule.meters.scanner_config import ScannerConfig
 from iojoule.meters.visa import Link
 
 #: Longest message a 34970A takes over RS-232 without losing some of it.
@@ -27,7 +28,6 @@ MOST_AT_ONCE = 40
 #: Words of one reading: value, year, month, day, hours, minutes, seconds, channel.
 WORDS = 8
 SCANNING = 1 << 4
-MS_NS = 10**6
 EPOCH = datetime(2000, 1, 1)
 #: The clock was set, not adrift, when a probe is off by this much.
 SET_NS = 10**9
@@ -87,26 +87,19 @@ def settings(config: Keysight34970aConfig) -> list[Setting]:
     ]
 
 
-class Keysight34970a:
-    """Channels ``<rail>_voltage`` and ``<rail>_shunt``, instants; the power of the rails is made of them later."""
+class Keysight34970a(Scanner):
+    """Scans on its own timer; what is in its memory is taken out, a few readings at a time."""
 
     Config: ClassVar[type[Keysight34970aConfig]] = Keysight34970aConfig
-    RANGES: ClassVar[tuple[str, ...]] = ("ranges",)
+    config: Keysight34970aConfig
     #: The meter scans into its memory while the line is cut: an interruption alone is no gap.
     keeps: ClassVar[bool] = True
 
     def __init__(self, config: Keysight34970aConfig, raw: RawLog | None = None, link: Link | None = None) -> None:
-        self.config, self.raw, self._link = config, raw or NoRawLog(), link
-        self.poll_s = config.interval
-        self.points = {point.address: point for point in config.points()}
-        self.ranges = scanner.Ranges(config)
-        self.clock = ClockMap(MS_NS)
-        self.identity: dict[str, Any] = {}
-        self.meter: Dialogue | None = None
+        super().__init__(config, raw, link)
         #: Since INIT of this driver: its scan may still fill the memory after the line was lost.
         self.scanning = False
         self.delivered = 0
-        self._kept: list[Reading] = []
         #: Of each channel the meter's time of the last reading; of a process that died, the host's time.
         self._last_ns: dict[int, int] = {}
         self._since_ns: dict[str, int] = {}
@@ -116,16 +109,6 @@ class Keysight34970a:
         """Go on for a process that died: ``after`` is channel → (number, end in host time) of what it handed on."""
         self.scanning = True
         self._since_ns = {channel: int(end_ns) for channel, (_, end_ns) in after.items()}
-
-    @classmethod
-    def ranged(cls, config: Keysight34970aConfig, peaks: Mapping[str, float]) -> Keysight34970aConfig:
-        return config.with_ranges_above(peaks)
-
-    @property
-    def _dialogue(self) -> Dialogue:
-        if self.meter is None:
-            raise Reconnect("not connected")
-        return self.meter
 
     def configure(self) -> None:
         config = self.config
@@ -146,11 +129,6 @@ class Keysight34970a:
             confirmed = scanner.carry_out(meter, table)
             scanner.check_errors(meter)
         self.identity = identity | {"confirmed": confirmed}
-
-    def describe(self) -> Description:
-        rails = tuple(rail.made() for rail in self.config.rails)
-        channels = tuple(point.channel for point in self.points.values())
-        return Description({"resource": self.config.resource} | self.identity, channels, rails)
 
     def start(self) -> None:
         if not self.clock.probes:
@@ -222,11 +200,6 @@ class Keysight34970a:
         left = meter.register("DATA:POIN?")
         counts = meter.numbers(f"CALC:AVER:COUN? {channel_list(self.points)}", len(self.points), self.config.timeout)
         return {"scanned": int(sum(counts)), "delivered": self.delivered, "left": left}
-
-    def close(self) -> None:
-        if self.meter:
-            self.meter.close()
-        self.meter = None
 
 
 def _taken(answer: str) -> list[tuple[int, int, float]]:
