@@ -8,7 +8,7 @@ much of that. Either the phase goes on as it is inside (`interior`), or what lie
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,8 @@ BESIDE = 20
 """Windows next to a phase that tell how its surroundings scatter."""
 NEXT = 3
 """Those of them that tell the power there."""
+TENTH = 0.1
+"""Share of what a phase without a window of its own holds that may already be in the window before or after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,8 @@ class Ruled:
 class Edge:
     """The left end of a phase that begins at 0: windows neither wholly inside nor wholly outside, and their neighbours.
 
-    `inner_s` and `outer_s` are the seconds of `joules` inside and outside the phase; `inside_w` the first window that
-    is wholly inside, None where there is none.
+    `inner_s` and `outer_s` are the seconds of `joules` inside and outside the phase; `inside_w` is the power inside
+    that the step is looked at with: of the first window wholly inside, else what the window at the other edge tells.
     """
 
     joules: float
@@ -62,6 +64,8 @@ class Edge:
     window_s: float
     beside: Level | None
     inside_w: float | None
+    next_w: float | None
+    """Of the nearest window wholly outside."""
 
     def u_outer(self) -> float:
         """Of the outer share, taken at the level beside it: white scatter over a part of a window, J."""
@@ -69,20 +73,38 @@ class Edge:
             return 0.0
         return self.beside.scatter_w * math.sqrt(self.window_s * self.outer_s)
 
-    def unexplained(self, inside_w: float | None, u_inner: float, u_t: float) -> float:
-        """Standard uncertainty of joules that neither level explains, J.
-
-        If the power stepped from one level to the other at the edge, the window's mean is known. What it differs by
-        beyond scatter and clock (k = 2) lies inside or outside, anywhere between all and nothing; each rule puts all of
-        it on one side, an end of that interval: the whole difference/√3.
-        """
-        if inside_w is None or self.beside is None or self.inner_s + self.outer_s <= 0:
+    def unexplained(self, inside_w: float | None) -> float:
+        """Joules that neither level explains: what the windows hold beyond a step from one to the other at the edge."""
+        if self.window_s <= 0 or inside_w is None:
             return 0.0
-        rest = self.joules - self.beside.mean_w * self.outer_s - inside_w * self.inner_s
-        known = math.hypot(
-            self.u_outer(), self.beside.u_w * self.outer_s, u_inner, (inside_w - self.beside.mean_w) * u_t
+        outside_w = inside_w if self.beside is None else self.beside.mean_w
+        return self.joules - outside_w * self.outer_s - inside_w * self.inner_s
+
+    def own_j(self) -> float:
+        """Joules inside if what is outside goes on as it is beside."""
+        return self.joules - (0.0 if self.beside is None else self.beside.mean_w * self.outer_s)
+
+    def quiet(self) -> bool:
+        """Whether the nearest window outside, too, is at the level beside, but for a tenth of what this edge holds."""
+        if self.beside is None or self.next_w is None:
+            return self.beside is not None
+        return abs(self.next_w - self.beside.mean_w) * self.window_s <= TENTH * abs(
+            self.joules - self.beside.mean_w * (self.inner_s + self.outer_s)
         )
-        return abs(rest) / math.sqrt(3) if abs(rest) > 2 * known + 1e-12 * abs(self.joules) else 0.0
+
+    def seen_from(self, other: Edge) -> Edge:
+        """Of a phase without a window of its own: the power inside is what the window cut by the other edge leaves."""
+        return replace(self, inside_w=other.own_j() / other.inner_s) if other.inner_s > 0 else self
+
+
+def unknown_share(left_j: float, right_j: float) -> float:
+    """Standard uncertainty, J, of joules at both ends of which none to all lie on the side where the rule puts all.
+
+    Each share is rectangular over an interval of which the rule takes an end: mean square a²/3, mean a/2. What is
+    missed at both ends adds up where it has one sign: u² = a²/3 + b²/3 + 2·(a/2)·(b/2). Where it has two, nothing says
+    that what is missed at one end is missed at the other, so that it is not credited.
+    """
+    return math.sqrt(left_j * left_j / 3 + right_j * right_j / 3 + max(0.0, left_j * right_j) / 2)
 
 
 def left_edge(start: Floats, end: Floats, watts: Floats, t1: float, guard: float, idle: Level | None) -> Edge:
@@ -92,7 +114,7 @@ def left_edge(start: Floats, end: Floats, watts: Floats, t1: float, guard: float
     length = (end - start)[group]
     window_s = float(length.max()) if len(length) else 0.0
     joules = float(watts[group] @ length)
-    inner_s = float(start[inside][0]) if inside.any() else 0.0
+    inner_s = float(start[inside][0]) if inside.any() else min(float(end[group].max(initial=0.0)), t1)
     outer_s = max(0.0, -float(start[group].min())) if len(length) else 0.0
     if inside.any() and len(length):
         joules *= (inner_s + outer_s) / float(length.sum())  # a meter's pauses between two windows
@@ -103,6 +125,7 @@ def left_edge(start: Floats, end: Floats, watts: Floats, t1: float, guard: float
         window_s,
         _beside(watts[outside], idle, _between(watts)),
         float(watts[inside][0]) if inside.any() else None,
+        float(watts[outside][-1]) if outside.any() else None,
     )
 
 
@@ -111,8 +134,10 @@ def _beside(watts: Floats, idle: Level | None, widest_w: float) -> Level | None:
     no scatter: then it is taken to be `widest_w`."""
     if not len(watts):
         return None if idle is None else Level(idle.mean_w, idle.u_w, widest_w)
-    spread = scatter(watts[-BESIDE:]) if len(watts) >= NEXT else widest_w
-    near = float(watts[-NEXT:].mean())
+    # A step among the nearest is no noise about the course of the others, and yet the level is not known.
+    nearest = watts[-NEXT:]
+    spread = max(scatter(watts[-BESIDE:]), float(nearest.std(ddof=1))) if len(watts) >= NEXT else widest_w
+    near = float(nearest.mean())
     u_near = spread / math.sqrt(min(NEXT, len(watts)))
     if idle is not None and abs(near - idle.mean_w) <= 3 * math.hypot(u_near, idle.u_w):
         return Level(idle.mean_w, idle.u_w, spread)
@@ -125,11 +150,14 @@ def _between(watts: Floats) -> float:
 
 
 def of_windows(start: Floats, end: Floats, watts: Floats, t1: float, u_t: float, idle: Level | None) -> list[Ruled]:
-    """Both rules for windows of the phase `[0, t1]`, the better known first; none where neither can be used."""
+    """Both rules for windows of the phase `[0, t1]`, the better known first; none where neither can be used.
+
+    A phase without a window of its own has an envelope only where its edges cut two windows, each of which is looked
+    at with the power that the other tells; within a single window nothing tells what was outside.
+    """
     guard = GUARD * u_t
     left = left_edge(start, end, watts, t1, guard, idle)
     right = left_edge((t1 - end)[::-1], (t1 - start)[::-1], watts[::-1], t1, guard, idle)
-    both = (left, right)
     touching = watts[(start < t1) & (end > 0)]
     found = []
     whole = integrate.interior(start, end, watts, 0.0, t1, guard)
@@ -138,20 +166,23 @@ def of_windows(start: Floats, end: Floats, watts: Floats, t1: float, u_t: float,
         # The course of the load counts here: the ends get the mean of the phase.
         few = len(inside) < 2
         spread = _between(touching) if few else float(inside.std(ddof=1)) * small_sample(len(inside))
-        u_inner = [spread * math.sqrt(edge.window_s * edge.inner_s) for edge in both]
-        missed = [edge.unexplained(whole.mean_w, u, u_t) for edge, u in zip(both, u_inner, strict=True)]
-        found.append(Ruled("interior", whole.energy_j, math.hypot(*u_inner, *missed)))
+        u_inner = [spread * math.sqrt(edge.window_s * edge.inner_s) for edge in (left, right)]
+        missed = unknown_share(left.unexplained(whole.mean_w), right.unexplained(whole.mean_w))
+        found.append(Ruled("interior", whole.energy_j, math.hypot(*u_inner, missed)))
+    elif u_t > 0 or max(left.inner_s, right.inner_s) >= t1 or not (left.quiet() and right.quiet()):
+        return []
+    else:
+        left, right = left.seen_from(right), right.seen_from(left)
+    both = (left, right)
     if all(edge.beside is not None or edge.outer_s <= 0 for edge in both):
         outer_w = [0.0 if edge.beside is None else edge.beside.mean_w for edge in both]
         joules = integrate.envelope(start, end, watts, 0.0, t1, guard, outer_w[0])
         if joules is not None:
             joules += (outer_w[0] - outer_w[1]) * right.outer_s
-            own = scatter(touching)
-            u_inner = [own * math.sqrt(edge.window_s * edge.inner_s) for edge in both]
-            missed = [edge.unexplained(edge.inside_w, u, u_t) for edge, u in zip(both, u_inner, strict=True)]
+            missed = unknown_share(*(edge.unexplained(edge.inside_w) for edge in both))
             # Idle power is one figure, taken off at both ends.
             u_level = sum(edge.beside.u_w * edge.outer_s for edge in both if edge.beside is not None)
-            u_ends = math.hypot(*(edge.u_outer() for edge in both), *missed, u_level)
+            u_ends = math.hypot(*(edge.u_outer() for edge in both), missed, u_level)
             found.append(Ruled("envelope", joules, u_ends, _jitter(start, end, watts, t1, guard, u_t)))
     return sorted(found, key=lambda ruled: math.hypot(ruled.u_ends, ruled.u_alignment))
 

@@ -137,6 +137,8 @@ def _integrate(
 ) -> Ruled | str:
     """Joules by the rule for this kind, with what is not known of the ends; or the reason why there are none."""
     if kind == "counter":
+        if (around := (start <= 0) & (end >= duration)).any() and duration < float((end - start)[around].min()) / 2:
+            return "the phase is the lesser part of one counter step: most of what was counted lies outside"
         joules = integrate.counter(start, end, value, 0.0, duration)
         if joules is None:
             return "no pair of counter readings brackets the phase"
@@ -145,6 +147,8 @@ def _integrate(
         return Ruled("counter", joules, edges.of_steps(start, end, watts, duration), math.hypot(*ends) * u_t)
     steps = edges.step_at_the_ends(start, end, watts, duration) * u_t
     if kind == "instant":
+        if not ((start >= 0) & (start <= duration)).any():
+            return "no sample lies inside the phase"
         joules = integrate.trapezoid(start, value, 0.0, duration)
         if joules is None:
             return "samples do not reach over both ends of the phase"
@@ -159,7 +163,7 @@ def _integrate(
     return (
         found[0]
         if found
-        else "no reading window lies wholly inside the phase, and none beside it tell what to take off its envelope"
+        else "no reading window lies wholly inside the phase, and those it cuts do not tell what of them is outside"
     )
 
 
