@@ -71,6 +71,13 @@ def opened(*said: Said, **keys: object) -> tuple[Nvme, Transcript]:
     return driver, tool
 
 
+def test_half_an_answer_is_asked_for_again() -> None:
+    tool = Transcript(VERSION, (ID[0], (0, ID[1][1][:40], "")))
+    driver = Nvme(parse_meter({"kind": "nvme", "device": DEVICE}), link=tool)  # type: ignore[arg-type]
+    with pytest.raises(Retry, match="no JSON"):
+        driver.configure()
+
+
 def test_the_state_that_is_seen_is_kept_beside_the_one_that_was_asked_for() -> None:
     driver, tool = opened(*NO_LOG, state("00000002"), state("00000002"), state("0x00000000"), expected_state=2)
     assert [reading.value for _ in range(2) for reading in driver.next(0)] == [2.0, 0.0]

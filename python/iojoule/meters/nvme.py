@@ -63,6 +63,8 @@ class NvmeCli:
             )
         except FileNotFoundError:
             raise Fatal(f"{self._command} is not installed: apt-get install nvme-cli") from None
+        except OSError as error:
+            raise Fatal(f"{self._command} cannot be run: {error.strerror}") from error
         except subprocess.TimeoutExpired:
             raise Retry(f"{self._command} {' '.join(arguments)} took more than {self._timeout_s:g} s") from None
         return done.returncode, done.stdout, done.stderr
@@ -84,7 +86,10 @@ class Nvme(Bare):
 
     def configure(self) -> None:
         version = self._said("version").split()
-        known = json.loads(self._said("id-ctrl", self.config.device, "--output-format=json"))
+        try:
+            known = json.loads(text := self._said("id-ctrl", self.config.device, "--output-format=json"))
+        except ValueError:
+            raise Retry(f"id-ctrl: {text.strip()[:80]!r} is no JSON") from None
         states = [_state(descriptor) for descriptor in known.get("psds", [])]
         self.identity = {
             "device": self.config.device,
