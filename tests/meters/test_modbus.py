@@ -11,8 +11,9 @@ import pytest
 
 from iojoule.meters import clock
 from iojoule.meters.base import Fatal, Reading, Reconnect, Retry
+from iojoule.meters.counter import NEVER_WRAPS_J
 from iojoule.meters.lab.modbus import ModbusFront, ModbusRtuFront, crc16
-from iojoule.meters.modbus import NEVER_WRAPS_J, Modbus, ModbusConfig
+from iojoule.meters.modbus import Modbus, ModbusConfig
 from iojoule.meters.modbus_link import PymodbusLink, Refused
 from iojoule.meters.modbus_registers import MODELS, Number, blocks
 
@@ -147,6 +148,14 @@ def test_an_illegal_address_names_the_register() -> None:
     driver = Modbus(ModbusConfig.model_validate(SECTION), link=Script((POWER, words(1.0)), (ENERGY, Refused(2))))
     with pytest.raises(Fatal, match=r"unit 1 refuses energy \(function 4, register 0x0156\): illegal data address"):
         driver.configure()
+
+
+@pytest.mark.parametrize("code", [2, 10])
+def test_a_register_that_was_there_once_is_waited_for(code: int) -> None:
+    """Behind a gateway that starts anew there is no way to the unit for a while."""
+    driver = configured((POWER, Refused(code)))
+    with pytest.raises(Reconnect, match="unit 1 refuses power"):
+        driver.next(0)
 
 
 @pytest.mark.parametrize("code", [4, 5, 6, 11])

@@ -10,7 +10,7 @@ The way of a reading:
 
 A driver is one file, named by its kind. What drivers stand on:
 
-- ways to a meter: ``visa`` and ``dialogue`` (lines, SCPI), ``tcp_line``, ``http_link`` and ``plug_web``, ``mqtt_link``,
+- ways to a meter: ``visa`` and ``dialogue`` (lines, SCPI), ``tcp_line``, ``http_link``, ``mqtt_link``, ``json_body``,
   ``modbus_link``, ``snmp_link``, ``ipmi_link``, ``sigrok_process``, ``sysfs`` (attributes of the kernel)
 - makers of windows: ``polled`` (registers without an edge), ``managed`` (devices that have them), ``counter`` (those
   that wrap), ``scanner`` (shunts in supply rails), ``yokogawa`` (update edges)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+NEVER_WRAPS_J = 1e15
+"""Joules no counter without a width reaches: one that becomes less was set back."""
+
 
 def step(previous: int, current: int, modulus: int) -> tuple[int, bool]:
     """``(current - previous) mod modulus`` and whether the counter wrapped once on the way."""

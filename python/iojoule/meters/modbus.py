@@ -13,13 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from iojoule.meters import clock
 from iojoule.meters.base import Bare, Description, Fatal, MeterError, NoRawLog, RawLog, Reading, Reconnect, Retry
+from iojoule.meters.counter import NEVER_WRAPS_J
 from iojoule.meters.managed import Managed, ManagedConfig, register
 from iojoule.meters.modbus_link import ModbusLink, PymodbusLink, Refused
 from iojoule.meters.modbus_registers import FACTORS, MODELS, UNITS, Block, Number, Order, Type, blocks
 from iojoule.quantities import Seconds
 
-#: Joules no counter of floats reaches.
-NEVER_WRAPS_J = 1e15
 #: A meter takes this many numbers in one request, and answers at most 125 registers.
 PARAMETERS, REGISTERS = 30, 125
 #: What only another section or another meter can help: illegal function, address, value; no way to the unit.
@@ -161,7 +160,9 @@ class Modbus(Bare):
         except Refused as error:
             what = f"{', '.join(block.names)} (function {block.function}, register {block.address:#06x}): {error}"
             if error.code in FINAL:
-                raise Fatal(f"unit {self.config.unit} refuses {what}") from error
+                # What was there once may come back, as behind a gateway that starts anew.
+                known = any(of_block.registers for _, of_block in self._blocks)
+                raise (Reconnect if known else Fatal)(f"unit {self.config.unit} refuses {what}") from error
             raise Retry(f"unit {self.config.unit}: {what}") from error
 
     @property

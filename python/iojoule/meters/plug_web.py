@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import math
 from typing import Any
 
 from iojoule.meters.base import Fatal, Retry
 from iojoule.meters.http_link import Web
+from iojoule.meters.json_body import parsed
 
 
 def document(web: Web, path: str) -> dict[str, Any]:
@@ -31,27 +30,3 @@ def document(web: Web, path: str) -> dict[str, Any]:
     if reply.status != 200 or found is None:
         raise Retry(f"{path}: {reply.status}")
     return found
-
-
-def parsed(body: bytes) -> dict[str, Any]:
-    """The object in ``body``; ValueError where there is half of one or none."""
-    try:
-        found = json.loads(body)
-    except ValueError as error:  # bytes that are no text, too
-        raise ValueError(f"{body[:80]!r} is no JSON") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"{body[:80]!r} is no object")
-    return found
-
-
-def number(value: Any) -> float | None:
-    """A finite number; None for null, text and everything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
-
-
-def part(whole: Any, name: str) -> dict[str, Any]:
-    """The object named ``name`` in an object; an empty one where there is none."""
-    found = whole.get(name) if isinstance(whole, dict) else None
-    return found if isinstance(found, dict) else {}

@@ -6,8 +6,6 @@ said: the ``IntervalInMin`` of ``PowerMetrics`` is the span of its minimum, maxi
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -18,14 +16,14 @@ from pydantic import Field, model_validator
 
 from iojoule.meters import clock
 from iojoule.meters.base import ClockProbe, Fatal, RawLog, Reading, Reconnect, Retry
-from iojoule.meters.http_link import HttpLink, Reply, Web
+from iojoule.meters.counter import NEVER_WRAPS_J
+from iojoule.meters.http_link import HttpLink, Web
+from iojoule.meters.json_body import number, parsed
 from iojoule.meters.managed import Managed, ManagedConfig, register, secret
 from iojoule.quantities import Seconds
 
 ROOT = "/redfish/v1/"
 JOULES_PER_KWH = 3.6e6
-#: Energy is a number without an end: one that becomes less was set back.
-NEVER_WRAPS_J = 1e15
 #: Where power and energy stand, by resource; the first that has a power wins.
 PLACES = (
     ("EnvironmentMetrics", ("PowerWatts", "Reading"), ("EnergykWh", "Reading")),
@@ -162,15 +160,18 @@ class Redfish(Managed):
             raise self.lacks(f"{path}: the BMC has no such resource")
         if reply.status != 200:
             raise Retry(f"{path}: {reply.status}")
-        return _parsed(path, reply)
+        try:
+            return parsed(reply.body)
+        except ValueError as error:
+            raise Retry(f"{path}: {error}") from error
 
     def next(self, deadline_ns: int) -> list[Reading]:
         before_ns = clock.now_ns()
         document = self._document(self._stamped or self._resource)
         after_ns = clock.now_ns()
         if self._stamped:
-            return self.seen(before_ns, after_ns, [_number(document.get("Reading"))], document.get("ReadingTime"))
-        values = [_number(_at(document, path)) for path in self._paths]
+            return self.seen(before_ns, after_ns, [number(document.get("Reading"))], document.get("ReadingTime"))
+        values = [number(_at(document, path)) for path in self._paths]
         if len(values) > 1 and values[1] is not None:
             values[1] *= JOULES_PER_KWH
         return self.seen(before_ns, after_ns, values)
@@ -198,17 +199,6 @@ class Redfish(Managed):
         self._web, self._session = None, ""
 
 
-def _parsed(path: str, reply: Reply) -> dict[str, Any]:
-    """The object of a reply; Retry where the reply is half of one or none."""
-    try:
-        document = json.loads(reply.body)
-    except ValueError as error:
-        raise Retry(f"{path}: {reply.body[:80]!r} is no JSON") from error
-    if not isinstance(document, dict):
-        raise Retry(f"{path}: {reply.body[:80]!r} is no object")
-    return document
-
-
 def _at(document: Any, path: tuple[Any, ...]) -> Any:
     """What stands at the end of a path of keys and indices; None where the path ends early."""
     for step in path:
@@ -222,13 +212,6 @@ def _at(document: Any, path: tuple[Any, ...]) -> Any:
 def _has(document: Mapping[str, Any], path: tuple[Any, ...]) -> bool:
     """Whether the property is there at all: a BMC that is starting shows null for a while."""
     return isinstance(holder := _at(document, path[:-1]), Mapping) and path[-1] in holder
-
-
-def _number(value: Any) -> float | None:
-    """A finite number; None for null, text and everything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
 
 
 def _unix_ns(at: datetime) -> int:

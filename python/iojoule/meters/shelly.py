@@ -15,13 +15,13 @@ from pydantic import Field
 from iojoule.meters import clock
 from iojoule.meters.base import Channel, ClockProbe, Description, Fatal, RawLog, Reading, Reconnect, read
 from iojoule.meters.clock import ClockMap
+from iojoule.meters.counter import NEVER_WRAPS_J
 from iojoule.meters.http_link import HttpLink, Web
+from iojoule.meters.json_body import number, part
 from iojoule.meters.managed import Managed, ManagedConfig, register, secret
-from iojoule.meters.plug_web import document, number, part
+from iojoule.meters.plug_web import document
 from iojoule.quantities import Seconds
 
-#: Joules no counter reaches: one that becomes less was set back.
-NEVER_WRAPS_J = 1e15
 JOULES_PER_WH, JOULES_PER_WATT_MINUTE = 3600.0, 60.0
 MINUTE_S = 60
 #: A clock that is this far from where it should be has been set.

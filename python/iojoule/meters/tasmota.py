@@ -17,13 +17,14 @@ from pydantic import Field, model_validator
 
 from iojoule.meters import clock
 from iojoule.meters.base import Bare, Description, Fatal, NoRawLog, RawLog, Reading, Reconnect, Retry, read
+from iojoule.meters.counter import NEVER_WRAPS_J
 from iojoule.meters.http_link import HttpLink, Web
+from iojoule.meters.json_body import number, parsed, part
 from iojoule.meters.managed import COARSE, Managed, ManagedConfig, register, secret
 from iojoule.meters.mqtt_link import Message, Mqtt, PahoLink
-from iojoule.meters.plug_web import document, number, parsed, part
+from iojoule.meters.plug_web import document
 from iojoule.quantities import Seconds
 
-NEVER_WRAPS_J = 1e15
 JOULES_PER_KWH = 3.6e6
 #: TelePeriods without a message after which the plug is lost.
 PATIENCE = 2.5
