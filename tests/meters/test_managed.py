@@ -114,7 +114,9 @@ def test_a_digit_of_more_than_a_tenth_of_the_reading_says_nothing_of_a_drive() -
     ]
     assert flags == [[], ["under_range"], [""]]
     coarse = meter(10.0).registers[0].channel
-    assert coarse.u(10.0) == pytest.approx(0.1 / math.sqrt(3) + 10 / math.sqrt(12))  # 29 %, one standard uncertainty
+    assert coarse.u(10.0) == pytest.approx(
+        math.hypot(0.1 / math.sqrt(3), 10 / math.sqrt(12))
+    )  # 29 %, one standard uncertainty
 
 
 def test_power_counts_in_a_total_and_the_energy_of_the_same_rail_does_not() -> None:

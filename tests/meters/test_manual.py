@@ -96,7 +96,7 @@ def test_a_display_in_watts_is_read_at_instants(tmp_path: Path) -> None:
     meter = made(notes, unit="W", resolution=1.0)
     (reading,) = meter.next(0)
     assert (reading.quantity, reading.value, reading.start_ns) == ("power", 41.0, reading.end_ns)
-    assert reading.u_value == pytest.approx(41 * 0.01 / math.sqrt(3) + 1 / math.sqrt(12))
+    assert reading.u_value == pytest.approx(math.hypot(41 * 0.01 / math.sqrt(3), 1 / math.sqrt(12)))
 
 
 def test_watts_do_not_roll_over() -> None:

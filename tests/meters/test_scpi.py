@@ -104,8 +104,8 @@ def test_an_error_after_the_setup_is_fatal_and_one_before_it_is_not() -> None:
 
 
 def test_the_last_digit_is_part_of_the_uncertainty() -> None:
-    """18.03 W: (0.1 % of 18.03 W + 0.05 % of 30 W)/√3 and 0.01 W/√12."""
-    expected = (0.01803 + 0.015) / math.sqrt(3) + 0.01 / math.sqrt(12)
+    """18.03 W: (0.1 % of 18.03 W + 0.05 % of 30 W)/√3 and, apart from it, 0.01 W/√12."""
+    expected = math.hypot((0.01803 + 0.015) / math.sqrt(3), 0.01 / math.sqrt(12))
     assert readings("12.0;1.5;18.03")["rail"].u_value == pytest.approx(expected)
     assert math.isnan(readings("12.0;1.5;18.03")["bus"].u_value), "not stated is not zero"
 

@@ -65,7 +65,7 @@ def test_a_dialogue_with_a_plug() -> None:
     assert [one.id for one in driver.describe().channels] == ["power", "voltage", "energy"]
     assert driver.describe().identity["model"] == "SNPL-00112EU"
     power, _, energy = driver.describe().channels
-    assert power.u_rel == pytest.approx(0.02 / math.sqrt(3)) and power.u_abs == pytest.approx(0.1 / math.sqrt(12))
+    assert power.u_rel == pytest.approx(0.02 / math.sqrt(3)) and power.u_digit == pytest.approx(0.1 / math.sqrt(12))
     assert power.contains == ("energy",) and energy.u_abs == pytest.approx(3.6 / math.sqrt(12))
     found = looked(driver, 0, 500, 1000, 1500, 2500)
     watts = [(one.value, one.flags) for one in found if one.channel == "power"]

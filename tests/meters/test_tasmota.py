@@ -65,7 +65,7 @@ def test_a_dialogue_over_http() -> None:
     assert described.identity == {"url": "http://192.0.2.31", "version": "14.2.0(release-tasmota)"}
     assert [one.id for one in described.channels] == ["power", "voltage", "current", "power_factor", "energy"]
     power, energy = described.channels[0], described.channels[-1]
-    assert power.contains == ("energy",) and power.u_abs == pytest.approx(1 / math.sqrt(12))
+    assert power.contains == ("energy",) and power.u_digit == pytest.approx(1 / math.sqrt(12))
     assert energy.contains == () and energy.u_abs == pytest.approx(3600 / math.sqrt(12))
     watts = [(one.value, one.flags) for one in found if one.channel == "power"]
     assert watts == [(19, ""), (19, "stale"), (0, "under_range")]

@@ -205,6 +205,17 @@ def test_the_offset_cancels_when_idle_is_taken_off() -> None:
     assert net.joules == pytest.approx(70) and net.u == pytest.approx(0.07)
 
 
+def test_what_a_display_rounds_is_no_error_of_its_gain_and_does_not_cancel_when_idle_is_taken_off() -> None:
+    """A display of 1 W: 5.4 W is shown as 5 W and 12.6 W as 13 W, so that 7.2 W above idle are read as 8 W."""
+    read = series([(i, i + 1, 5.0 if i < 30 else 13.0) for i in range(60)], u_rel=0.01)
+    read = replace(read, channel=replace(read.channel, u_digit=1 / math.sqrt(12)))
+    idle, active = phase_energy(read, span(0, 30)), phase_energy(read, span(30, 60))
+    assert active.u == pytest.approx(30 * math.hypot(0.01 * 13, 1 / math.sqrt(12)))
+    net = above_idle(active, idle)
+    assert net.joules is not None and abs(net.joules - 30 * 7.2) <= net.expanded
+    assert net.u == pytest.approx(30 * math.hypot(0.01 * 8, math.sqrt(2 / 12)))
+
+
 def test_what_was_not_known_of_time_long_before_a_phase_does_not_blur_its_edges() -> None:
     windows = series([(t, t + 1.0, 5.0) for t in range(20)])
     known = replace(windows, u_time_s=0.3, u_times_s=np.array([0.3] * 5 + [0.01] * 15))

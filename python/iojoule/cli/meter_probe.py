@@ -183,7 +183,8 @@ def spelled(reading: dict[str, Any]) -> str:
 
 def _accuracy(channel: dict[str, Any]) -> str:
     """``u = 0.06 % of reading + 0.04 W``: standard uncertainty, as the driver states it."""
-    if channel["u_rel"] is None and channel["u_abs"] is None:
+    if channel["u_rel"] is None and channel["u_abs"] is None and channel.get("u_digit") is None:
         return "accuracy not known"
     share = f"{100 * (channel['u_rel'] or 0):.2g} % of reading"
-    return f"u = {share} + {channel['u_abs'] or 0:.2g} {channel['unit']}"
+    rounding = f", rounding {channel['u_digit']:.2g} {channel['unit']}" if channel.get("u_digit") else ""
+    return f"u = {share} + {channel['u_abs'] or 0:.2g} {channel['unit']}{rounding}"

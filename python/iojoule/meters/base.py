@@ -79,8 +79,9 @@ class Channel:
     """One measured thing of a meter.
 
     ``u_rel`` and ``u_abs`` (in the channel's unit) are the systematic standard uncertainty ``u_rel·|x| + u_abs``, added
-    linearly since both belong to one instrument on one range; None: not known. ``contains`` names every channel whose
-    energy is inside this one's, at any depth: a total never adds both. ``modulus`` is where a counter wraps.
+    linearly since both belong to one instrument on one range; None: not known. ``u_digit`` is that of rounding to the
+    last digit, which has nothing to do with them: it adds in quadrature. ``contains`` names every channel whose energy
+    is inside this one's, at any depth: a total never adds both. ``modulus`` is where a counter wraps.
     """
 
     id: str
@@ -96,12 +97,13 @@ class Channel:
     contains: tuple[str, ...] = ()
     role: Role = "other"
     drive: str | None = None
+    u_digit: float | None = None
 
     def u(self, value: float) -> float:
         """Standard uncertainty of ``value``; NaN where the channel's accuracy is not known."""
-        if self.u_rel is None and self.u_abs is None:
+        if self.u_rel is None and self.u_abs is None and self.u_digit is None:
             return math.nan
-        return (self.u_rel or 0.0) * abs(value) + (self.u_abs or 0.0)
+        return math.hypot((self.u_rel or 0.0) * abs(value) + (self.u_abs or 0.0), self.u_digit or 0.0)
 
 
 @dataclass(frozen=True, slots=True)

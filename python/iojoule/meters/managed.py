@@ -95,10 +95,11 @@ def register(
     """
     counts, power = modulus is not None, quantity in ("power", "energy")
     known = power and config.accuracy_pct is not None
+    u_digit = step / math.sqrt(12) if known else None
     channel = Channel(
         name, quantity, unit, config.boundary, "counter" if counts else "window_mean", modulus=modulus,
         u_rel=(config.accuracy_pct or 0.0) / 100 / math.sqrt(3) if known else None,
-        u_abs=step / math.sqrt(12) if known else None,
+        u_abs=u_digit if counts else None, u_digit=None if counts else u_digit,
         latency_s=config.update / 2 if config.latency is None else config.latency,
         min_interval_s=config.update, contains=inside,
         role=config.role if power else "other", drive=config.drive if power else None,

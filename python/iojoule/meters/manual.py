@@ -62,10 +62,11 @@ class Manual(Bare):
         known = config.class_pct is not None
         u_rel = (config.class_pct or 0.0) / 100 / math.sqrt(3) if known else None
         # Half a digit either way, rectangular; of an energy at each of its two ends.
-        u_abs = config.resolution * self._scale / math.sqrt(12) if known else None
+        u_digit = config.resolution * self._scale / math.sqrt(12) if known else None
         self.measured = Channel(
             quantity, quantity, unit, config.boundary, "instant" if unit == "W" else "counter",
-            u_rel=u_rel, u_abs=u_abs, role=config.role, drive=config.drive,
+            u_rel=u_rel, u_abs=None if unit == "W" else u_digit, u_digit=u_digit if unit == "W" else None,
+            role=config.role, drive=config.drive,
             modulus=config.rollover and config.rollover * self._scale,
         )  # fmt: skip
         self.display = Channel("display", "register", config.unit, config.boundary, "instant")

@@ -63,10 +63,11 @@ class ChannelConfig(BaseModel):
     def channel(self, latency_s: float, interval_s: float) -> Channel:
         spec = Accuracy(*self.accuracy) if self.accuracy else None
         digit = self.resolution / math.sqrt(12)
-        known = spec is not None or digit > 0
+        of_counter, of_value = (digit, None) if self.kind == "counter" else (0.0, digit or None)
         return Channel(
             self.id, self.quantity, self.unit, self.boundary, self.kind, modulus=self.modulus,
-            u_rel=spec.u_rel if spec else None, u_abs=(spec.u_abs if spec else 0.0) + digit if known else None,
+            u_rel=spec.u_rel if spec else None,
+            u_abs=(spec.u_abs if spec else 0.0) + of_counter if spec or of_counter else None, u_digit=of_value,
             latency_s=latency_s, min_interval_s=interval_s, contains=self.contains, role=self.role, drive=self.drive,
         )  # fmt: skip
 

@@ -42,6 +42,7 @@ class Channel:
     contains: tuple[str, ...] = ()
     u_rel: float | None = None
     u_abs: float | None = None
+    u_digit: float | None = None
     made_of: tuple[rails.Rail, Channel, Channel] | None = None
     """A rail with its channels of voltage and of shunt voltage."""
 
@@ -124,6 +125,7 @@ def _channel(meter: Mapping[str, Any], one: Mapping[str, Any]) -> Channel:
         contains=tuple(one.get("contains", ())),
         u_rel=one.get("u_rel"),
         u_abs=one.get("u_abs"),
+        u_digit=one.get("u_digit"),
     )
 
 

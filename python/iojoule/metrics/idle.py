@@ -22,7 +22,8 @@ def idle_spans(phases: Sequence[Span]) -> list[Span]:
 def together(parts: Sequence[Energy]) -> Energy:
     """Idle phases of one channel or total as one energy over their added time; those without a value are left out.
 
-    One instrument watched all of them: its own terms add linearly, scatter in quadrature, and the drift comes on top.
+    One instrument watched all of them: its own terms add linearly, as does the rounding of powers that are alike;
+    scatter adds in quadrature, and the drift comes on top.
     """
     known = [one for one in parts if one.joules is not None]
     if len(known) < 2:
@@ -31,7 +32,7 @@ def together(parts: Sequence[Energy]) -> Energy:
     sources = sorted({source for one in known for source in one.budget})
     budget = {
         source: sum(one.budget.get(source, 0.0) for one in known)
-        if source in SYSTEMATIC or lasting(source)
+        if source in SYSTEMATIC or lasting(source) or (source == "resolution" and known[0].rule != "counter")
         else math.hypot(*(one.budget.get(source, 0.0) for one in known))
         for source in sources
     }

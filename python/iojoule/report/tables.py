@@ -303,6 +303,8 @@ def _accuracy(channel: Mapping[str, Any]) -> str:
         parts.append(f"{number(100 * channel['u_rel'], 3)} % of the value")
     if channel.get("u_abs") is not None:
         parts.append(f"{number(channel['u_abs'], 3)} {channel.get('unit', 'W')}")
+    if channel.get("u_digit") is not None:
+        parts.append(f"{number(channel['u_digit'], 3)} {channel.get('unit', 'W')} of rounding")
     return " + ".join(parts) or "not stated"
 
 

@@ -97,7 +97,8 @@ def _channel(
     energy = phase_energy(of, span)
     half = None
     if energy.mean_w is not None and (channel.u_rel is not None or channel.u_abs is not None):
-        half = math.sqrt(3) * ((channel.u_rel or 0.0) * abs(energy.mean_w) + (channel.u_abs or 0.0))
+        u_stated = (channel.u_rel or 0.0) * abs(energy.mean_w) + (channel.u_abs or 0.0) + (channel.u_digit or 0.0)
+        half = math.sqrt(3) * u_stated
     rows = readings.filter(
         pc.and_(
             pc.and_(

@@ -104,7 +104,7 @@ SOURCES = {
     "instrument": "instrument: gain and offset together",
     "noise": "scatter of the readings",
     "rate": "scatter of the rate",
-    "resolution": "instrument: last digit, at both ends",
+    "resolution": "instrument: last digit",
     "drift": "idle power before and after",
     "alignment": "alignment of the clocks",
     "gaps": "gaps between readings",
