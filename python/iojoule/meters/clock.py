@@ -167,11 +167,15 @@ class ClockMap:
         mean_y = sum(w * (y - base) for w, (_, y, _) in zip(weights, points, strict=True)) / total
         sxx = sum(w * (x - mean_x) ** 2 for w, (x, _, _) in zip(weights, points, strict=True))
         sxy = sum(w * (x - mean_x) * (y - base - mean_y) for w, (x, y, _) in zip(weights, points, strict=True))
-        self._drift = sxy / sxx
+        self._drift, self._u_drift = sxy / sxx, 1 / math.sqrt(3 * sxx)
+        # Probes as regular as the steps may see all of them from one side: one step more then looks like a drift. As
+        # long as that could be more than any clock's drift, nothing is known of it.
+        lever = sum(w * abs(x - mean_x) for w, (x, _, _) in zip(weights, points, strict=True)) / sxx
+        if late * lever > self.DRIFT_PPM * 1e-6:
+            self._drift, self._u_drift = 0.0, self.DRIFT_PPM * 1e-6 / math.sqrt(3)
         self._offset_ns = base + mean_y - self._drift * mean_x
         # What is asymmetric about the way is the same every time and does not average away.
         self._u_offset_ns = shortest / math.sqrt(3)
-        self._u_drift = 1 / math.sqrt(3 * sxx)
 
 
 def _way_ns(probe: ClockProbe) -> int:
