@@ -30,8 +30,8 @@ demo: build ## the main job on a synthetic day of web traffic; ends with a repor
 system: ## what the tests need from the system: installed when root, named otherwise
 	@scripts/system-packages
 
-# Tests that load the machine or a device, or ask when something happened, run alone; the others mostly wait.
-ALONE := tests/e2e tests/experiment tests/host tests/targets tests/workloads tests/test_docs.py
+# These load the machine or a device, ask when something happened, or hold a browser: alone. The others mostly wait.
+ALONE := tests/e2e tests/experiment tests/host tests/targets tests/workloads tests/report tests/sim tests/test_docs.py
 
 test: build system ## build and pass every test
 	cargo test --workspace --locked --quiet
