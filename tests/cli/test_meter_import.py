@@ -194,7 +194,7 @@ def test_a_log_since_its_own_start_is_aligned_by_the_load(run: Path, tmp_path: P
 
 def test_a_log_of_another_day_is_said_to_be(run: Path, tmp_path: Path) -> None:
     write_log(tmp_path / "plug.csv", lambda at: 86400.0)
-    said = told([run, tmp_path / "plug.csv", "--dry-run"], 1)
+    said = told([run, tmp_path / "plug.csv"], 1)  # and nothing is kept
     assert said["overlap_s"] == 0 and "no time in common" in said["notes"][-1]
     assert said["table"] is None and not (run / "tables" / "imported-plug.parquet").exists()
 

@@ -101,6 +101,12 @@ def test_lines_before_the_header_are_counted_and_left(tmp_path: Path) -> None:
         page.place("watts")
 
 
+def test_a_preamble_of_as_many_columns_as_the_log_is_no_header(tmp_path: Path) -> None:
+    text = "Gerät;EKM 2000\n\nZeit;Leistung (W)\n2026-02-01 10:00:00;5,00\n2026-02-01 10:00:01;11,50\n"
+    names, rows, decimal = read(tmp_path / "log.csv", text, "utf-8-sig")
+    assert (names, len(rows), decimal) == (("Zeit", "Leistung (W)"), 2, ",")
+
+
 def test_an_excel_file_is_read_as_it_shows(tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()

@@ -102,7 +102,7 @@ def import_log(
     identity = {"log": log.name, "sha256": _hash(log), "time_column": when and when + 1, "value_column": what + 1}
     document = Description(identity, (channel,)).document(meter, "import", read.interval_s)
     how = {"alignment": aligned.how, "found": read.found, "interval_s": read.interval_s}
-    path = None if dry_run else imported.add(run, document, readings, how, force=force)
+    path = None if dry_run or not span else imported.add(run, document, readings, how, force=force)
     notes = [*read.notes, *aligned.notes]
     if not span:
         notes.append("the log and the run have no time in common: is it of this run, and its time zone UTC?")

@@ -75,7 +75,10 @@ def _sheet(rows: list[list[str]], decimal: str) -> Sheet:
     usual = Counter(len(row) for row in rows).most_common(1)[0][0]
     whole = [row for row in rows if len(row) == usual]
     names: tuple[str, ...] = ()
-    if whole and all(math.isnan(log_text.number(cell, decimal)) and not _is_stamp(cell) for cell in whole[0] if cell):
+    # Of several lines of words, such as the name of the device with its value, the last is the header.
+    while whole and all(
+        math.isnan(log_text.number(cell, decimal)) and not _is_stamp(cell) for cell in whole[0] if cell
+    ):
         names, whole = tuple(whole[0]), whole[1:]
     return Sheet(names, whole, decimal, len(rows) - len(whole) - bool(names))
 
