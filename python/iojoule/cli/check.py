@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def app(
-    folder: Annotated[Path, typer.Argument(help="Folder of a campaign or run.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of a campaign or run; its latest campaign, for `runs`.")],
     profile: Annotated[
         list[str] | None,
         typer.Option("--profile", help="Hold it against this rule set instead of the experiment's; may be repeated."),
@@ -34,11 +34,12 @@ def app(
     from iojoule.errors import ConfigError, Exit
     from iojoule.metrics.profiles import PROFILES
     from iojoule.report import load_campaign
-    from iojoule.store.reader import open_campaign
+    from iojoule.store.reader import campaign_at, open_campaign
 
     for name in profile or ():
         if name not in PROFILES:
             raise ConfigError.unknown_key(name, PROFILES)
+    folder = campaign_at(folder)
     changed = {run.path.name: run.verify() for run in open_campaign(folder).runs}
     runs = load_campaign(folder).runs
     found = {run.name: list(findings(run, changed[run.name], profile or ())) for run in runs}

@@ -9,8 +9,10 @@ import typer
 
 
 def export(
-    file: Annotated[Path, typer.Argument(help="A file with [[meter]] sections.")],
-    prometheus: Annotated[int | None, typer.Option(help="Answer Prometheus on this port; 0 for a free one.")] = None,
+    file: Annotated[Path, typer.Argument(help="A file with meter sections, such as an experiment.")],
+    prometheus: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Answer Prometheus on this port; 0 for a free one.")
+    ] = None,
     otlp: Annotated[str | None, typer.Option(help="Push to this URL, e.g. http://127.0.0.1:4318/v1/metrics.")] = None,
     every: Annotated[str, typer.Option(help="Time between two pushes.")] = "10s",
     listen: Annotated[str, typer.Option(help="Address for Prometheus.")] = "127.0.0.1",

@@ -16,7 +16,7 @@ PORT = 4780
 
 
 def serve(
-    file: Annotated[Path, typer.Argument(help="A file with [[meter]] sections.")],
+    file: Annotated[Path, typer.Argument(help="A file with meter sections, such as an experiment.")],
     listen: Annotated[str, typer.Option(help="HOST:PORT; port 0 for a free one.")] = f"127.0.0.1:{PORT}",
     token_file: Annotated[Path | None, typer.Option(help="A token that clients must know.")] = None,
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate of the server (PEM).")] = None,
@@ -25,7 +25,7 @@ def serve(
     spool: Annotated[Path | None, typer.Option(help="Folder of readings not fetched yet; FILE.spool.")] = None,
     spool_size: Annotated[str, typer.Option(help="How much it may hold; the oldest go first.")] = "64MiB",
     ptdaemon: Annotated[
-        int | None, typer.Option(help="Also answer the PTDaemon protocol on this port of loopback.")
+        int | None, typer.Option(min=0, max=65535, help="Also answer the PTDaemon protocol on this port of loopback.")
     ] = None,
     ptdaemon_meter: Annotated[str | None, typer.Option(help="The meter it stands for; the first.")] = None,
     ptdaemon_log: Annotated[Path | None, typer.Option(help="Log its samples here, as PTDaemon does.")] = None,

@@ -59,9 +59,9 @@ def app(
     """
     from iojoule.cli import console
     from iojoule.report import load_campaign
-    from iojoule.store.reader import latest_campaign
+    from iojoule.store.reader import campaign_at
 
-    campaign = load_campaign(folder if (folder / "manifest.json").exists() else latest_campaign(folder))
+    campaign = load_campaign(campaign_at(folder))
     if json:
         console.document(summary(campaign))
     else:

@@ -140,6 +140,11 @@ def open_campaign(path: Path) -> CampaignFolder:
     return CampaignFolder(path, manifest, runs)
 
 
+def campaign_at(folder: Path) -> Path:
+    """``folder`` itself where it is a campaign or a run, else the newest campaign under it."""
+    return folder if (folder / "manifest.json").exists() or not folder.is_dir() else latest_campaign(folder)
+
+
 def latest_campaign(output: Path) -> Path:
     """The newest campaign under ``output``."""
     folders = sorted(p.parent for p in output.glob("*/manifest.json"))
