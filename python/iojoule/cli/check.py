@@ -60,7 +60,7 @@ def app(
 def findings(run: RunData, changed: list[str], profiles: Sequence[str] = ()) -> Iterator[Finding]:
     """What speaks for and against one run; rules are those of `profiles`, or of its experiment where there are none."""
     from iojoule.metrics.metric import Finding
-    from iojoule.report import reading_flags, verdicts
+    from iojoule.report import pulses, reading_flags, verdicts
     from iojoule.report.reduce import findings_of, metrics_of
 
     if run.status != "complete":
@@ -77,6 +77,7 @@ def findings(run: RunData, changed: list[str], profiles: Sequence[str] = ()) -> 
             yield Finding("fail", f"no energy of {metric.scope or 'the run'}: {metric.note}")
     yield from reading_flags.flagged(run)
     yield from verdicts.phase_length(run, metrics)
+    yield from pulses.pulses(run)
     yield from verdicts.findings(verdicts.verdicts(run, metrics, profiles))
     for event in run.events:
         if event["event"] in ("warning", "server_down", "meter_lost", "meter_fatal", "meter_warning"):
