@@ -104,7 +104,14 @@ class Remote:
             raise Fatal(str(error)) from error
         self._line = self._link or TcpLine(config.address, config.timeout, context, self.raw)
         self._heard_ns = clock.now_ns()
-        greeting = self._answer("iojoule_meters")
+        try:
+            greeting = self._answer("iojoule_meters")
+        except Reconnect as error:
+            if config.tls_cert:
+                raise
+            # A server of TLS says nothing to a client of none, and hangs up on one that shows no certificate.
+            wanted = "a certificate (tls_cert, tls_key)" if context else "TLS (tls_ca)"
+            raise Reconnect(f"{error}; its server may ask for {wanted}") from error
         if greeting["iojoule_meters"] != protocol.VERSION:
             raise Fatal(f"{config.address} speaks version {greeting['iojoule_meters']} of the protocol, not 1")
         if greeting.get("token") and secret is None:

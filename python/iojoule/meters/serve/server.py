@@ -15,6 +15,11 @@ from iojoule.meters.serve.session import BEAT_S, Hub, Session
 _HELLO_S, _TAKE_S = 10.0, 60.0
 
 
+def _peer(writer: asyncio.StreamWriter) -> str:
+    host, port = (writer.get_extra_info("peername") or ("somebody", "gone"))[:2]
+    return f"{host}:{port}"
+
+
 class Server:
     """Serves a hub until it is cancelled."""
 
@@ -69,7 +74,7 @@ class Server:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
-        peer = writer.get_extra_info("peername")
+        peer = _peer(writer)
         try:
             await talk
         except (OSError, EOFError, TimeoutError, ValueError) as error:
@@ -83,14 +88,14 @@ class Server:
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         session = Session(self._hub, self._credentials.token)
-        peer = writer.get_extra_info("peername")
+        peer = _peer(writer)
         await self._send(writer, [session.greet()])
         first = await asyncio.wait_for(reader.readline(), _HELLO_S)
         if not first.endswith(b"\n"):
             return
         await self._send(writer, session.hear(first))
         if session.ended:
-            self._say(f"{peer}: turned away")
+            self._say(f"{peer}: turned away: {session.why}")
             return
         news = asyncio.Event()
         self._waiting.add(news)

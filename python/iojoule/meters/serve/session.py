@@ -42,6 +42,8 @@ class Session:
         self._nonce = protocol.nonce()
         self._welcome = False
         self.ended = False
+        #: Why the client was refused.
+        self.why = ""
         self.meter = ""
         self._after = Position(0, -1)
         #: What the client said it has for good.
@@ -72,7 +74,7 @@ class Session:
             return [self._refuse(str(error))]
 
     def _refuse(self, why: str) -> bytes:
-        self.ended = True
+        self.ended, self.why = True, why
         return encode(refused=why)
 
     def _hello(self, said: dict[str, Any]) -> bytes:
