@@ -104,3 +104,12 @@ def test_a_wrong_table_is_not_said_to_be_no_boolean(tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_text(text)
     message = json.loads(call("plan", "e.toml", "--json", folder=tmp_path).stdout)["error"]["message"]
     assert "block_size: input should be greater than or equal to 512" in message
+
+
+def test_a_key_is_explained_where_it_is_said_to_stand() -> None:
+    def sections(key: str) -> set[str]:
+        return {entry["section"] for entry in json.loads(call("explain", key, "--json").stdout)["keys"]}
+
+    assert sections("meter.yokogawa_wt310.voltage_range") == {'[[meter]] kind = "yokogawa_wt310"'}
+    assert all(section.startswith("[[meter]]") for section in sections("meter.interval"))
+    assert "[experiment]" in sections("interval")

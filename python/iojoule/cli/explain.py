@@ -36,15 +36,17 @@ def app(
 
 
 def _matches(entry: dict[str, Any], key: str) -> bool:
-    wanted = (
-        key.rsplit(".", 1)[-1]
-        if key.split(".")[0] in ("target", "workload", "meter", "experiment") and "." in key
-        else key
-    )
+    """`meter.interval` and `meter.scpi.interval` say where the key stands; a plain `interval` may stand anywhere."""
+    section, _, rest = key.partition(".")
+    if rest and section in ("target", "workload", "meter", "experiment"):
+        if not entry["section"].startswith((f"[[{section}]]", f"[{section}]")):
+            return False
+        kind, _, inner = rest.partition(".")
+        if inner and kind == entry["kind"]:
+            rest = inner
+        key = rest
     return (
         not key
-        or entry["kind"] == wanted
-        or entry["key"] == wanted
-        or entry["key"].rsplit(".", 1)[-1] == wanted
+        or key in (entry["kind"], entry["key"], entry["key"].rsplit(".", 1)[-1])
         or entry["section"].startswith((f"[[{key}]]", f"[{key}]"))
     )

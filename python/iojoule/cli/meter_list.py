@@ -25,7 +25,8 @@ def list_meters(json: Annotated[bool, typer.Option("--json", help="One JSON docu
         console.document({"kinds": [asdict(one) | {"usable": one.usable} for one in kinds], "attached": attached})
         return
     for one in kinds:
-        print(f"{one.kind:18} {', '.join(one.boundaries) or 'as noted':24} {one.about}")
+        where = "as noted" if len(one.boundaries) > 2 else ", ".join(one.boundaries)  # as the section says
+        print(f"{one.kind:18} {where or 'as noted':18} {one.about}")
         if one.missing:
             print(f"{'':18} cannot be used here: {', '.join(one.missing)} missing; pip install 'iojoule[meters]'")
         elif one.needs:

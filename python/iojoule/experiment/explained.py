@@ -52,4 +52,6 @@ def _type(annotation: Any) -> str:
     )
     text = re.sub(r"iojoule\.[\w.]+\.\w+", "table", text)
     text = text.replace("Literal[", "one of [").replace(" | None", "")
+    if union := re.fullmatch(r"Union\[(\w+), (.*?)(?:, NoneType)?\]", text):
+        return f"{names.get(union[1], union[1])} or {union[2]}"
     return names.get(text, text)

@@ -42,6 +42,7 @@ def entry(kind: str) -> Entry:
     module = DRIVERS[kind].partition(":")[0]
     tree = _tree(module)
     about = " ".join((ast.get_docstring(tree) or "").partition("\n\n")[0].split()).partition(". ")[0].rstrip(".")
+    about = about.replace("``", "`")
     needs = tuple(sorted({name for used in _files(module) for name in _foreign(_tree(used))}))
     missing = tuple(name for name in needs if importlib.util.find_spec(name) is None)
     boundaries = _chosen(kind) or next(filter(None, map(_made_with, _files(module))), ())
