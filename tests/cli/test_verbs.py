@@ -113,3 +113,9 @@ def test_a_key_is_explained_where_it_is_said_to_stand() -> None:
     assert sections("meter.yokogawa_wt310.voltage_range") == {'[[meter]] kind = "yokogawa_wt310"'}
     assert all(section.startswith("[[meter]]") for section in sections("meter.interval"))
     assert "[experiment]" in sections("interval")
+
+
+def test_a_note_for_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    done = call("meter", "manual-note", "runz/wall.notes", "5", folder=tmp_path)
+    assert done.returncode == 2 and "no folder runz" in done.stderr
+    assert not (tmp_path / "runz").exists()

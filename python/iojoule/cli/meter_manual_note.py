@@ -33,6 +33,8 @@ def manual_note(
         raise ConfigError("give FOLDER NAME VALUE, or FILE VALUE", value=" ".join([str(place), *words]))
     value = value_of(words[-1].replace(",", "."), float, "VALUE")
     path = _notes_of(place, words[0]) if place.is_dir() else place
+    if not place.parent.is_dir():
+        raise ConfigError(f"there is no folder {place.parent}", key="FILE")
     at_ns = time.monotonic_ns()
     if at is not None:
         at_ns = value_of(at, stamp, "--at").ns - (time.time_ns() - at_ns)
@@ -51,7 +53,10 @@ def _notes_of(folder: Path, meter: str) -> Path:
     runs = [folder] if (folder / "events.jsonl").exists() else sorted(folder.glob("runs/*"))
     if not runs:
         raise ConfigError(f"{folder} is no folder of a run", key="FOLDER")
-    if open_run(runs[-1]).status != "running":
+    run = open_run(runs[-1])
+    if (known := [str(one["name"]) for one in run.meters]) and meter not in known:
+        raise ConfigError(f"the run has no meter {meter!r} (it has: {', '.join(known)})", key="NAME")
+    if run.status != "running":
         raise ConfigError(f"{runs[-1].name} is over: its meters read no more notes", key="FOLDER")
     return runs[-1] / "raw" / f"{meter}.notes"
 
