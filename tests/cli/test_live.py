@@ -8,7 +8,7 @@ import pytest
 
 from iojoule.cli import live
 from iojoule.experiment.plan import Step
-from iojoule.experiment.step import Figures
+from iojoule.experiment.watch import Figures
 
 STEP = Step(0, "nginx", "day", 1, {})
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from iojoule.experiment.displays import Ask
-    from iojoule.experiment.step import Figures
+    from iojoule.experiment.watch import Figures
     from iojoule.meters.manual import ManualConfig
 
 PLAIN_EVERY_S = 10.0

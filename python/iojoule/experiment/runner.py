@@ -15,7 +15,8 @@ from typing import Any
 from iojoule.errors import ConfigError, Exit, HostError, IojouleError
 from iojoule.experiment.displays import Ask, nobody
 from iojoule.experiment.plan import Plan
-from iojoule.experiment.step import Brake, Figures, StepContext, run_step
+from iojoule.experiment.step import StepContext, run_step
+from iojoule.experiment.watch import Brake, Figures
 from iojoule.store.reader import CampaignFolder
 from iojoule.store.writer import CampaignWriter
 from iojoule.workloads.verification import forget_what_is_gone
