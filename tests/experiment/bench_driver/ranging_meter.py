@@ -1,4 +1,5 @@
-"""A meter with ranges that reads its watts from a file; it is put into the table of drivers by ``sitecustomize``."""
+"""A meter with ranges that reads its watts from a file: the first while it finds its range and when it is ready, then
+the last. It is put into the table of drivers by ``sitecustomize``."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class RangingMeter(Bare):
     RANGES: ClassVar[tuple[str, ...]] = ("range",)
 
     def __init__(self, config: RangingConfig, raw: RawLog | None = None) -> None:
-        self.config, self.poll_s, self.at_ns = config, config.interval, 0
+        self.config, self.poll_s, self.at_ns, self.ready = config, config.interval, 0, False
 
     @classmethod
     def ranged(cls, config: RangingConfig, peaks: Mapping[str, float]) -> RangingConfig:
@@ -45,7 +46,9 @@ class RangingMeter(Bare):
 
     def next(self, deadline_ns: int) -> list[Reading]:
         since_ns, self.at_ns = self.at_ns, clock.now_ns()
-        watts = float(self.config.watts.read_text())
+        shown = self.config.watts.read_text().split()
+        watts = float(shown[-1 if self.ready and self.config.range != "find" else 0])
+        self.ready = True
         flags = {"range_changed"} if self.config.range == "find" else set()
         if self.config.range != "find" and watts > self.config.range:
             flags |= {"overload", "invalid"}
