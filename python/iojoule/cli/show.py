@@ -119,7 +119,7 @@ def print_campaign(campaign: CampaignData, *, budget: bool = False, everything: 
         if run.status != "complete":
             rows = run.requests(["seq"]).num_rows
             print(f"  {run.name} is incomplete ({run.status}): {rows:,} requests recorded{_because(_error(run))}")
-            for metric in _chosen(metrics_of(run) if rows else [], everything):
+            for metric in _chosen(metrics_of(run) if rows else [], False, everything):
                 print(f"    {_named(metric):32} {quoted(metric):>28} {_boundary(metric)}".rstrip())
     sweep = None if budget or everything else sweep_of(scenarios)
     if sweep is not None:
@@ -159,7 +159,7 @@ def _print_scenario(scenario: Scenario, budget: bool, everything: bool) -> None:
             continue
         repeats = f"{len(group.runs)} repeat" + "s" * (len(group.runs) != 1)
         print(f"\n{scenario.title} on {group.target}, {repeats}")
-        for estimate in _chosen(group.estimates, everything):
+        for estimate in _chosen(group.estimates, budget, everything):
             print(f"  {_named(estimate):34} {quoted(estimate):>28} {_boundary(estimate)}".rstrip())
             if budget and estimate.name == "energy" and isinstance(estimate, Estimate) and estimate.mean is not None:
                 _print_budget(estimate)
@@ -181,10 +181,17 @@ def _print_budget(estimate: Estimate) -> None:
         print(f"      {estimate.note}")
 
 
-def _chosen(estimates: Sequence[Figure], everything: bool) -> Iterable[Figure]:
+def _chosen(estimates: Sequence[Figure], budget: bool, everything: bool) -> Iterable[Figure]:
+    """The headlines; where budgets are asked for, the energy of every drive as well."""
     if everything:
         return estimates
-    wanted = [e for e in estimates if e.name in HEADLINES and (e.scope in ("", "system") or _only(e, estimates))]
+    shown = ("", "system")
+    wanted = [
+        e
+        for e in estimates
+        if e.name in HEADLINES
+        and (e.scope in shown or _only(e, estimates) or (budget and e.name == "energy" and e.scope.startswith("drive")))
+    ]
     return sorted(wanted, key=lambda e: HEADLINES.index(e.name))
 
 

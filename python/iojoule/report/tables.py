@@ -161,12 +161,13 @@ def _stretch(one: RunResult) -> str:
 
 
 def budget_table(scenario: Scenario) -> Table | None:
-    """Where the uncertainty of each system energy comes from, in joules and as share of the variance."""
+    """Where the uncertainty of the energies of the system and its drives comes from, in joules and as share of the
+    variance."""
     chosen = [
-        (group.target, e)
+        (group.target if e.scope == "system" else f"{group.target}, {e.scope}", e)
         for group in scenario.groups
         for e in group.estimates
-        if (e.name, e.scope) == ("energy", "system") and e.mean is not None and e.budget
+        if e.name == "energy" and e.scope in ("system", "drives") and e.mean is not None and e.budget
     ]
     if not chosen:
         return None

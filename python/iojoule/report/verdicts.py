@@ -69,7 +69,13 @@ def facts_of(run: RunData, metrics: Sequence[Metric]) -> RunFacts:
     """Figures of the measured phase."""
     span = run.phase("measure")
     described = channels(run.meters)
-    counted = {part.name for _, _, parts in scopes(described) for part in parts if part.boundary != MODELLED}
+    # These rules are about what the whole system draws: a meter that watches one drive beside it is not held to them.
+    counted = {
+        part.name
+        for scope, _, parts in scopes(described)
+        for part in parts
+        if scope == "system" and part.boundary != MODELLED
+    }
     readings = run.readings()
     read = series(readings, described) if readings.num_rows else {}
     meters = {str(meter["name"]): meter for meter in run.meters}
