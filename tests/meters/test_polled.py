@@ -47,6 +47,8 @@ def looks(
 
 @given(VALUES, PHASE, WANDER, st.integers(50, 400), st.integers(0, 30), st.booleans())
 @example([1] * 12, 0, [0.0], 250, 0, False)
+@example([0] * 12, 0, [0.0078125], 50, 0, False)
+@example([0, 1, 1, *[0] * 9], 0, [0.0078125], 50, 0, False)
 def test_every_update_is_fresh_once_and_its_end_within_what_is_not_known(
     values: list[int], phase: int, wander: list[float], every_ms: int, way_ms: int, stamped: bool
 ) -> None:
@@ -62,6 +64,7 @@ def test_every_update_is_fresh_once_and_its_end_within_what_is_not_known(
 
 
 @given(VALUES, PHASE, WANDER, st.integers(50, 400), st.integers(0, 30), st.booleans())
+@example([0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], 0, [0.0078125], 50, 0, False)
 def test_windows_follow_each_other_without_holes_and_without_overlap(
     values: list[int], phase: int, wander: list[float], every_ms: int, way_ms: int, stamped: bool
 ) -> None:
@@ -75,6 +78,7 @@ def test_windows_follow_each_other_without_holes_and_without_overlap(
 
 @given(VALUES, PHASE, WANDER, st.integers(50, 400), st.integers(0, 30), st.booleans())
 @example([0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], 0, [0.009], 245, 0, False)
+@example([*[0] * 11, 1], 120000001, [0.0], 152, 0, False)
 def test_apart_every_instant_has_the_value_that_was_measured_there(
     values: list[int], phase: int, wander: list[float], every_ms: int, way_ms: int, stamped: bool
 ) -> None:

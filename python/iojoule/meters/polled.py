@@ -76,6 +76,8 @@ class Polled:
         # Whatever else is known, what is shown now became visible within the last update.
         earliest_ns = before_ns - self._longest_ns
         looked_ns, self._looked_ns, self._shown = self._looked_ns, before_ns, shown
+        # Between two looks closer than that no update can have come and gone.
+        none_hidden = after_ns - looked_ns <= self._longest_ns
         if known is None:
             self._from_ns, self._to_ns = earliest_ns, after_ns
             return None
@@ -84,18 +86,20 @@ class Polled:
             if stamp is not None or passed < 1:
                 return self._window and replace(self._window, fresh=False, rest=None)
             self._moved(passed, earliest_ns, after_ns)
-            return self._new(contiguous=passed == 1, steady=self._apart)
+            return self._new(contiguous=passed == 1 and none_hidden, steady=self._apart)
         # Between the look before and this one; the last of them, where there were several.
         earliest_ns = max(earliest_ns, looked_ns)
         passed = max(1, -((self._to_ns - earliest_ns) // self._longest_ns))
-        contiguous = passed == 1
+        contiguous = passed == 1 and none_hidden
         self._moved(passed, earliest_ns, after_ns)
         return self._new(contiguous)
 
     def _moved(self, updates: int, earliest_ns: int, latest_ns: int) -> None:
-        """The shown update is ``updates`` later than the last one, and within these two."""
+        """The shown update is at least ``updates`` later than the last one, and within these two."""
+        # Equal values may hide more of them: what is shown may be as many later as there was time for.
+        most = max(updates, (latest_ns - self._from_ns) // self._shortest_ns)
         from_ns = max(self._from_ns + updates * self._shortest_ns, earliest_ns)
-        to_ns = min(self._to_ns + updates * self._longest_ns, latest_ns)
+        to_ns = min(self._to_ns + most * self._longest_ns, latest_ns)
         # Where the two contradict each other the device does not keep its time: what was seen counts.
         self._from_ns, self._to_ns = (from_ns, to_ns) if from_ns <= to_ns else (earliest_ns, latest_ns)
 
