@@ -38,6 +38,7 @@ class ChannelNote(BaseModel):
     boundary: base.Boundary = Field(default="dc_rail", description="Where its watts are measured.")
     u_rel: float | None = Field(default=None, ge=0, le=1, description="Relative standard uncertainty.")
     u_abs: float | None = Field(default=None, ge=0, description="Absolute standard uncertainty, W or J.")
+    u_digit: float | None = Field(default=None, ge=0, description="Standard uncertainty of rounding a power, W.")
     contains: tuple[str, ...] = Field(default=(), description="Sensors whose power flows through this one.")
 
 
@@ -153,7 +154,8 @@ class Hwmon(Bare):
         modulus: float | None = None,
     ) -> Channel:
         note = self.config.channels.get(name, ChannelNote())
-        known: dict[str, Any] = {"drive": note.drive, "u_rel": note.u_rel, "u_abs": note.u_abs, "modulus": modulus}
+        known: dict[str, Any] = {"drive": note.drive, "u_rel": note.u_rel, "u_abs": note.u_abs}
+        known |= {"u_digit": note.u_digit, "modulus": modulus}
         known["role"] = "drive" if note.drive and note.role == "other" else note.role
         known["contains"] = tuple(dict.fromkeys((*note.contains, *inside)))
         return Channel(name, quantity, unit, note.boundary, kind, **known)

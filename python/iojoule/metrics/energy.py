@@ -190,7 +190,7 @@ def _instrument(channel: Channel, u_value: Floats, joules: float, duration: floa
             budget["resolution"] = channel.u_abs * math.sqrt(2)
         else:
             budget["offset"] = channel.u_abs * duration
-    if channel.u_digit is not None:
+    if channel.u_digit is not None and channel.kind != "counter":
         # A steady power is rounded the same way in every reading, whatever the gain and offset are.
         budget["resolution"] = channel.u_digit * duration
     if budget:

@@ -42,9 +42,9 @@ class HwmonFront:
         self.tree = Tree(fixed, self._registers)
 
     def section(self) -> dict[str, Any]:
-        # Half a step of resolution on top of the offset, both rectangular.
-        u_abs = (OFFSET_W + STEP_W / 2) / math.sqrt(3)
-        note = {"boundary": "dc_rail", "drive": "sda", "u_rel": GAIN_PCT / 100 / math.sqrt(3), "u_abs": u_abs}
+        # Gain and offset, and apart from them half a step of resolution; rectangular.
+        u_rel, u_abs, u_digit = GAIN_PCT / 100 / math.sqrt(3), OFFSET_W / math.sqrt(3), STEP_W / math.sqrt(12)
+        note = {"boundary": "dc_rail", "drive": "sda", "u_rel": u_rel, "u_abs": u_abs, "u_digit": u_digit}
         return {
             "kind": "hwmon", "root": str(self.tree.root), "interval": "140ms", "channels": {"ina226.power1": note},
         }  # fmt: skip
