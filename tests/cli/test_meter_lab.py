@@ -70,7 +70,7 @@ def test_ctrl_c_and_sigterm_are_its_regular_end(tmp_path: Path) -> None:
 def test_the_exit_code_of_a_command_is_that_of_the_bench(tmp_path: Path) -> None:
     done = call(["--front", "yokogawa_wt310", "--", "show", "nowhere"], tmp_path, 2)
     assert "at 127.0.0.1:" in done.stderr, "the bench was up"
-    assert "no campaign under nowhere" in done.stderr
+    assert "nowhere holds no manifest.json" in done.stderr
 
 
 @pytest.mark.parametrize(

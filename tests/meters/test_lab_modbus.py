@@ -95,7 +95,7 @@ def test_all_faults_invent_nothing() -> None:
     bears(["silent", "half", "garbage", "hang_up", b"\x00\x01\x00\x00\x00\x03\x01\x84", "late"])
 
 
-def test_a_busy_meter_is_asked_again_and_one_that_refuses_ends() -> None:
+def test_a_busy_meter_is_asked_again_and_one_that_was_there_and_refuses_is_waited_for() -> None:
     front = Exact(Held(WATTS))
     with plugged_in(front), watched(front, **KEYS) as seen:
         front.exceptions += [6, 6]
@@ -103,9 +103,22 @@ def test_a_busy_meter_is_asked_again_and_one_that_refuses_ends() -> None:
         seen.more(4)
         assert [kind for kind in kinds(seen) if kind != "retry"] == ["lost", "back"]
         assert "device busy" in seen.events[0][1]
+        # A gateway that starts anew knows no registers for a while.
         front.exceptions.append(2)
-        seen.until(lambda: "fatal" in kinds(seen))
-    assert "refuses" in seen.events[-1][1] and "illegal data address" in seen.events[-1][1]
+        seen.until(lambda: kinds(seen).count("back") == 2)
+        (refused,) = (text for kind, text in seen.events if "refuses" in text)
+    assert "illegal data address" in refused and "fatal" not in kinds(seen)
+
+
+def test_a_register_that_is_refused_from_the_start_is_for_a_person_to_mend() -> None:
+    front = Exact(Held(WATTS))
+    with plugged_in(front):
+        front.exceptions.append(2)
+        seen = Watched(front, None, **KEYS)
+        with seen.meters:
+            reason = seen.meters.wait_first_good(10.0)["wall"]
+    assert "refuses" in reason and "illegal data address" in reason
+    assert kinds(seen) == ["fatal"]
 
 
 def test_a_unit_nobody_has_is_waited_for() -> None:
