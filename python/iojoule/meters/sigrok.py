@@ -16,8 +16,8 @@ from pydantic import Field, model_validator
 
 from iojoule.meters import clock
 from iojoule.meters.base import Bare, Description, Fatal, NoRawLog, RawLog, Reading, Reconnect, Retry, read
+from iojoule.meters.channel_config import ChannelConfig
 from iojoule.meters.config import MeterConfig
-from iojoule.meters.scpi import ChannelConfig
 from iojoule.meters.sigrok_process import SigrokProcess
 from iojoule.quantities import Seconds
 
