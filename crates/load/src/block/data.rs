@@ -24,7 +24,7 @@ pub(crate) struct Checking {
 pub(crate) struct Data<'a> {
     pub buffers: Arc<Buffers>,
     pub filler: Filler,
-    /// None where nothing is written, or what is written is stamped with its place.
+    /// None where nothing is written, sizes differ, or what is written is stamped with its place.
     pub stock: Option<Stock>,
     pub checking: Option<&'a Checking>,
 }
@@ -46,8 +46,8 @@ impl Data<'_> {
             }
             return buffer;
         }
-        if let Some(filled) = self.stock.as_mut().and_then(|stock| stock.swap(buffer, io.bytes)) {
-            return filled;
+        if let Some(stock) = &mut self.stock {
+            return stock.swap(buffer, &mut self.filler, &self.buffers);
         }
         // SAFETY: the engine holds the buffer, which is not handed over yet.
         let contents = unsafe { self.buffers.of(buffer, io.bytes) };

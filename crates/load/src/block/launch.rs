@@ -53,6 +53,7 @@ pub fn block(config: &BlockConfig, live: Arc<Live>, control: &Control) -> Result
                 jobs: load.jobs,
                 slots: load.queue_depth,
                 largest: layout.largest,
+                alike: layout.slot_bytes == u64::from(layout.largest),
                 open,
                 at_cap: load.at_cap,
                 data_only: load.flush.is_some_and(|flush| flush.data_only),
@@ -70,6 +71,7 @@ pub fn block(config: &BlockConfig, live: Arc<Live>, control: &Control) -> Result
                 jobs: 1,
                 slots: load.outstanding,
                 largest: replay.largest,
+                alike: false,
                 open: !load.as_fast_as_possible,
                 at_cap: load.at_cap,
                 data_only: false,
@@ -120,6 +122,8 @@ struct Shape {
     jobs: u32,
     slots: u32,
     largest: u32,
+    /// All requests are of one size.
+    alike: bool,
     open: bool,
     at_cap: AtCap,
     data_only: bool,
@@ -221,8 +225,8 @@ impl Launch<'_> {
         checking: Option<&Checking>,
         abort: &AtomicBool,
     ) -> Result<Tally, LoadError> {
-        // What is verified is stamped with its place and cannot be made before that is known.
-        let stocked = shape.writes && checking.is_none() && !self.target.is_null();
+        // What is verified is stamped with its place and cannot be made before that is known; nor what is of another size.
+        let stocked = shape.writes && shape.alike && checking.is_none() && !self.target.is_null();
         let spare = if stocked { Stock::size(shape.slots, shape.largest) } else { 0 };
         let count = shape.slots + spare;
         let buffers = Buffers::new(count as usize, shape.largest)?;

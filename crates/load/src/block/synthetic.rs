@@ -20,7 +20,8 @@ pub(crate) struct Layout<'a> {
     load: &'a SyntheticLoad,
     pieces: Vec<Piece>,
     slots: u64,
-    slot_bytes: u64,
+    /// Bytes of the smallest request.
+    pub slot_bytes: u64,
     /// Bytes of the largest request.
     pub largest: u32,
 }
