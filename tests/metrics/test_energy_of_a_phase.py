@@ -125,6 +125,13 @@ def test_counters_are_interpolated_at_the_ends_only() -> None:
     assert whole.joules == pytest.approx(60) and "integration" not in whole.budget
 
 
+def test_a_counter_step_lost_at_an_end_leaves_a_gap_and_a_known_uncertainty() -> None:
+    steps = [(float(t), t + 1.0, 10.0) for t in range(-3, 103) if t != -1]
+    energy = phase_energy(series(steps, "counter", u_time_s=0.01), span(-0.5, 100.0))
+    assert energy.joules == pytest.approx(1005.0, rel=1e-3)
+    assert math.isfinite(energy.u) and energy.budget["alignment"] == pytest.approx(math.hypot(10, 10) * 0.01)
+
+
 def test_counters_that_do_not_reach_over_the_phase_give_no_energy() -> None:
     energy = phase_energy(series([(0.0, 1.0, 10.0), (1.0, 2.0, 10.0)], "counter"), span(0.5, 3.0))
     assert energy.joules is None and "cover" in energy.note

@@ -142,7 +142,8 @@ def _integrate(
         joules = integrate.counter(start, end, value, 0.0, duration)
         if joules is None:
             return "no pair of counter readings brackets the phase"
-        ends = [float(watts[(start <= at) & (end >= at)].mean()) for at in (0.0, duration)]
+        # Where an end of the phase lies in a gap, the step nearest to it speaks.
+        ends = [float(watts[np.argmin(np.maximum(start - at, at - end).clip(0.0))]) for at in (0.0, duration)]
         # Each reading has a delay of its own, during which it counts on.
         return Ruled("counter", joules, edges.of_steps(start, end, watts, duration), math.hypot(*ends) * u_t)
     steps = edges.step_at_the_ends(start, end, watts, duration) * u_t
