@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import which
@@ -15,6 +16,9 @@ from hypothesis import settings
 # How long an example takes tells of what else the machine does, not of the law.
 settings.register_profile("iojoule", deadline=None)
 settings.load_profile("iojoule")
+
+# A shell that starts the tests in the background lets them ignore Ctrl-C, and with them every program they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 
