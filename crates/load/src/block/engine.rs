@@ -41,8 +41,10 @@ pub(crate) struct Terms<'a> {
     pub drain_ns: i64,
     pub job: u32,
     pub slots: u32,
-    /// Requests handed over in one call at most, unless more than twice as many places are free: then half of those.
+    /// Requests handed over in one call at most; of a load that writes half of the free places where these are more.
     pub batch: usize,
+    /// Whether the load writes.
+    pub writes: bool,
     pub span: &'a Span<'a>,
     /// Set where another thread of the same load has failed.
     pub abort: &'a AtomicBool,
@@ -193,7 +195,8 @@ impl<'a, S: Source, B: Backend> Engine<'a, S, B> {
         if now < begin {
             return Ok(begin);
         }
-        let batch = self.terms.batch.max(self.free.len() / 2);
+        // Writes come back many at once, and the last would wait for many calls; reads of a disk come quicker by few.
+        let batch = if self.terms.writes { self.terms.batch.max(self.free.len() / 2) } else { self.terms.batch };
         let all_in_order = self.terms.at_cap == AtCap::Block || !self.terms.open;
         loop {
             let full = self.free.is_empty();

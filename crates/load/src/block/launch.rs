@@ -29,9 +29,9 @@ use crate::block::threads::Threads;
 use crate::block::verify::Verifier;
 use crate::control::Control;
 
-/// A closed loop hands over so many requests in one system call, or half of the free places where these are more. With
+/// A closed loop hands over so many requests in one system call; one that writes half of the free places where these are more. With
 /// all that came back in one call, what left together comes back together, and a virtual disk at depth 32 lost a seventh
-/// of its IOPS; with four at a time the last of twenty waited for four calls, and a tenth of the depth was missing. An
+/// of its IOPS; with four writes at a time the last of twenty waited for four calls, and a tenth of the depth was missing. An
 /// open loop hands over all that is due: what waits would be late.
 const BATCH: usize = 4;
 
@@ -240,11 +240,8 @@ impl Launch<'_> {
             drain_ns: self.config.drain_ns,
             job,
             slots: shape.slots,
-            batch: if shape.open || self.target.is_null() {
-                usize::MAX
-            } else {
-                std::env::var("IOJ_BATCH").ok().and_then(|v| v.parse().ok()).unwrap_or(BATCH)
-            },
+            batch: if shape.open || self.target.is_null() { usize::MAX } else { BATCH },
+            writes: shape.writes,
             span,
             abort,
         };
